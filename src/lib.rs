@@ -4,4 +4,13 @@
 //! Dependencies point one way: `main → cli → app → {purl, voting, tenancy} → {http, db, telemetry}`.
 //! `tests/it/architecture.rs` keeps these arrows. docs/architecture.md has the map.
 
+pub mod app;
+pub mod cli;
+pub mod clock;
+pub mod config;
 pub mod db;
+pub mod http;
+pub mod ids;
+pub mod lifecycle;
+pub mod telemetry;
+pub mod tenancy;

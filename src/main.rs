@@ -1,2 +1,7 @@
-//! The binary.
-fn main() {}
+//! The binary: hands over to the command line.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    resolute::cli::main()
+}

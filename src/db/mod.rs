@@ -1,1 +1,18 @@
-//! Database.
+//! The database: two pools sized from one setting, migrations, the private cluster, and what both drivers
+//! need around a statement. It knows no feature.
+
+pub mod connect;
+pub mod error;
+pub mod migrate;
+pub mod pools;
+pub mod statement;
+pub mod tls;
+pub mod tx;
+
+/// Opens every transaction with its isolation level: a database default of repeatable read would fail every
+/// waiter on a lock.
+pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+pub use connect::Target;
+pub use error::Error;
+pub use pools::{Db, PoolSettings};

@@ -1,0 +1,40 @@
+//! `resolute config check`: says whether the configuration is good, and what is risky about it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::{Outcome, print_json};
+use crate::config::{Environment, Overrides, load};
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check file and environment; every fault is listed.
+    Check(CheckArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -> Outcome {
+    let (faults, warnings, file) = match load(file, environment, &Overrides::new()) {
+        Ok(loaded) => (Vec::new(), loaded.warnings, loaded.file),
+        Err(error) => (error.0, Vec::new(), file.map(Path::to_path_buf)),
+    };
+    let good = faults.is_empty();
+    if args.json {
+        print_json(&json!({ "ok": good, "file": file, "faults": faults, "warnings": warnings }));
+    } else {
+        let file = file.map_or_else(|| "no file (defaults)".to_owned(), |file| file.display().to_string());
+        println!("{file}: {}", if good { "good" } else { "faulty" });
+        faults.iter().for_each(|fault| println!("  fault    {fault}"));
+        warnings.iter().for_each(|warning| println!("  warning  {warning}"));
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

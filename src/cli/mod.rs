@@ -1,0 +1,94 @@
+//! The command line: one file a subcommand. Exit status 0 done, 1 failed, 2 wrong usage. Results go to standard
+//! output, everything else to standard error.
+
+mod config;
+mod database;
+mod demo;
+mod key;
+mod migrate;
+mod serve;
+mod tenant;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Environment, Overrides};
+
+/// One server for persistent URLs and for votes.
+#[derive(Debug, Parser)]
+#[command(name = "resolute", version, disable_help_subcommand = true)]
+struct Cli {
+    /// Settings file; default: config/resolute.toml if it exists.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the server, with a private PostgreSQL unless a database is configured.
+    Serve(serve::Args),
+    /// Bring the schema up to date.
+    Migrate(migrate::Args),
+    /// Look at the configuration.
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Manage tenants.
+    #[command(subcommand)]
+    Tenant(tenant::Command),
+    /// Manage API keys.
+    #[command(subcommand)]
+    Key(key::Command),
+}
+
+/// How a command ended when it did not fail.
+type Outcome = anyhow::Result<ExitCode>;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = runtime.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(run(cli)));
+    outcome.unwrap_or_else(|error| {
+        eprintln!("resolute: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+async fn run(cli: Cli) -> Outcome {
+    let environment = Environment::of_process();
+    let flags = match &cli.command {
+        Command::Serve(args) => args.overrides(),
+        _ => Overrides::new(),
+    };
+    if let Command::Config(config::Command::Check(args)) = &cli.command {
+        return config::check(args, cli.config.as_deref(), &environment);
+    }
+    let loaded = crate::config::load(cli.config.as_deref(), &environment, &flags)?;
+    crate::telemetry::logging::install(&loaded.config.log);
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    let place = database::Place { config: loaded.config, path: environment.path().cloned() };
+    match cli.command {
+        Command::Serve(args) => serve::run(&args, place).await,
+        Command::Migrate(args) => migrate::run(&args, &place).await,
+        Command::Tenant(command) => tenant::run(&command, &place).await,
+        Command::Key(command) => key::run(&command, &place).await,
+        Command::Config(_) => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Prints a JSON document.
+fn print_json(value: &serde_json::Value) {
+    println!("{value:#}");
+}

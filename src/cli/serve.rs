@@ -1,0 +1,118 @@
+//! `resolute serve`: starts everything in order and stops it in the opposite one.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Outcome;
+use super::database::{Place, release};
+use crate::app::App;
+use crate::clock::Clock;
+use crate::config::{Config, Overrides};
+use crate::db::{Db, PoolSettings, Target, migrate};
+use crate::http::serve::{Limits, serve};
+use crate::ids::Ids;
+use crate::lifecycle::{Deaths, Tasks};
+use crate::telemetry;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address and port of the public listener.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// On an empty database, make tenant and domain `demo` and an admin key, and print what to try.
+    #[arg(long)]
+    demo: bool,
+}
+
+impl Args {
+    pub fn overrides(&self) -> Overrides {
+        self.listen.iter().map(|listen| ("server", "listen", listen.clone())).collect()
+    }
+}
+
+pub async fn run(args: &Args, place: Place) -> Outcome {
+    // The ports first: a second server must not even touch the database.
+    let listener = bind("server.listen", &place.config.server.listen).await?;
+    let ops = match place.config.ops.listen.as_str() {
+        "" => None,
+        address => Some(bind("ops.listen", address).await?),
+    };
+    let (target, cluster) = place.target().await?;
+    let served = with_database(args, place.config, &target, listener, ops).await;
+    release(cluster).await?;
+    served
+}
+
+async fn with_database(
+    args: &Args,
+    config: Config,
+    target: &Target,
+    listener: TcpListener,
+    ops: Option<TcpListener>,
+) -> Outcome {
+    if config.database.migrate_at_start {
+        migrate::migrate(target, Duration::from_secs(60)).await?;
+    } else {
+        migrate::verify(target).await?;
+    }
+    let metrics = telemetry::metrics::install().context("metrics")?;
+    let db = Db::open(target, &PoolSettings::from(&config.database))?;
+    let (tasks, deaths) = Tasks::new();
+    let app =
+        App { config, db: db.clone(), clock: Clock::system(), ids: Ids::os(), tasks: tasks.clone(), metrics };
+
+    let limits = Limits {
+        name: "public",
+        max_connections: app.config.server.max_connections,
+        header_timeout: Duration::from_secs(app.config.server.header_timeout_seconds),
+    };
+    let address = listener.local_addr()?;
+    tasks.spawn("public listener", serve(listener, app.public_router(), limits, tasks.clone()));
+    if let Some(ops) = ops {
+        tracing::info!(address = %ops.local_addr()?, "operator's listener");
+        let limits = Limits { name: "ops", max_connections: 64, ..limits };
+        tasks.spawn("ops listener", serve(ops, app.ops_router(), limits, tasks.clone()));
+    }
+    tracing::info!(%address, database = ?target, version = env!("CARGO_PKG_VERSION"), "serving");
+    if args.demo {
+        super::demo::greet(&app).await?;
+    }
+    let outcome = wait_and_stop(&app.config, &tasks, deaths).await;
+    db.close().await;
+    outcome
+}
+
+async fn bind(setting: &str, address: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("{setting} = {address}: cannot listen"))
+}
+
+/// Waits for a signal or a death, then stops gracefully. SIGTERM keeps accepting for the drain delay, so that load
+/// balancers notice; SIGINT comes from a person at a terminal and skips it; a second signal ends the wait.
+async fn wait_and_stop(config: &Config, tasks: &Tasks, mut deaths: Deaths) -> Outcome {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (delay, outcome) = tokio::select! {
+        name = deaths.next() => (0, Err(anyhow::anyhow!("the task `{name}` died; see the log"))),
+        _ = interrupt.recv() => (0, Ok(ExitCode::SUCCESS)),
+        _ = terminate.recv() => (config.server.drain_delay_seconds, Ok(ExitCode::SUCCESS)),
+    };
+    tracing::info!(drain_delay_seconds = delay, "stopping");
+    tasks.drain();
+    let limit = Duration::from_secs(config.server.stop_limit_seconds);
+    let stop = async {
+        tokio::time::sleep(Duration::from_secs(delay)).await;
+        tasks.stop(limit).await
+    };
+    let finished = tokio::select! {
+        finished = stop => finished,
+        _ = interrupt.recv() => false,
+        _ = terminate.recv() => false,
+    };
+    if !finished {
+        tracing::warn!("stopped before everything had ended");
+    }
+    outcome
+}

@@ -1,0 +1,55 @@
+//! `resolute tenant create`.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow, bail};
+use clap::Subcommand;
+use serde_json::json;
+
+use super::database::Place;
+use super::{Outcome, print_json};
+use crate::clock::Clock;
+use crate::tenancy::slug::Slug;
+use crate::tenancy::store;
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a tenant.
+    Create(CreateArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CreateArgs {
+    /// Its word in addresses: a-z, 0-9, hyphen.
+    #[arg(long)]
+    slug: String,
+    /// Its name for people; default: the slug.
+    #[arg(long)]
+    name: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn run(command: &Command, place: &Place) -> Outcome {
+    let Command::Create(args) = command;
+    let slug = Slug::parse(&args.slug).map_err(|rule| anyhow!("--slug `{}` {rule}", args.slug))?;
+    let database = place.connect().await?;
+    let name = args.name.as_deref().unwrap_or(slug.as_str());
+    let made = store::insert_tenant(database.db.management(), &slug, name, Clock::system().now()).await;
+    database.close().await?;
+    let tenant = match made {
+        Err(error) if error.is_unique("tenants_slug_key") => {
+            bail!("there is a tenant `{}` already", slug.as_str())
+        }
+        made => made.context("the tenant could not be stored")?,
+    };
+    if args.json {
+        print_json(
+            &json!({ "tenant_id": tenant.tenant_id.to_string(), "slug": tenant.slug, "name": tenant.name }),
+        );
+    } else {
+        println!("tenant {} made", tenant.slug);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,174 @@
+//! Settings: their types and defaults. `load` lays file, environment and flags over these; `check` finds what
+//! is impossible or jointly risky. config/resolute.toml shows the same keys and defaults, kept equal by test.
+
+pub mod check;
+pub mod environment;
+pub mod load;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use environment::Environment;
+pub use load::{ConfigError, Overrides, load};
+
+/// All settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The public listener.
+    pub server: Server,
+    /// The operator's listener: metrics and health.
+    pub ops: Ops,
+    /// PostgreSQL: where it is and how it is used.
+    pub database: Database,
+    /// When the distance to an exhausted id is worth a warning.
+    pub headroom: Headroom,
+    /// Log lines.
+    pub log: Log,
+}
+
+/// `[server]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Server {
+    /// Address and port of the public listener.
+    pub listen: String,
+    /// How users reach this server, scheme and host, without a final slash; empty: `http://` and `listen`.
+    pub public_url: String,
+    /// Largest request body in bytes.
+    pub body_limit_bytes: usize,
+    /// A request that takes longer than this many seconds is answered 503.
+    pub request_timeout_seconds: u64,
+    /// A client that has not sent its whole request head after this many seconds is dropped.
+    pub header_timeout_seconds: u64,
+    /// Open connections at once; more wait in the kernel's queue.
+    pub max_connections: usize,
+    /// Seconds between "not ready" and the end of accepting, for load balancers to notice.
+    pub drain_delay_seconds: u64,
+    /// Seconds after which a stop no longer waits for what is still running.
+    pub stop_limit_seconds: u64,
+}
+
+/// `[ops]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ops {
+    /// Address and port of the second listener; empty: none.
+    pub listen: String,
+    /// Whether `/metrics` also answers on the public listener.
+    pub metrics_public: bool,
+}
+
+/// `[database]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Database {
+    /// `postgres://…`; empty: a private PostgreSQL in `data_dir` is started.
+    pub url: String,
+    /// Directory of the private PostgreSQL.
+    pub data_dir: PathBuf,
+    /// Directory of PostgreSQL's programs; empty: they are searched.
+    pub binaries_dir: PathBuf,
+    /// Connections of this process, both pools together.
+    pub max_connections: u32,
+    /// Milliseconds a request waits for a connection.
+    pub acquire_timeout_ms: u64,
+    /// Milliseconds after which PostgreSQL ends a statement.
+    pub statement_timeout_ms: u64,
+    /// Milliseconds a statement waits for a lock.
+    pub lock_timeout_ms: u64,
+    /// Whether `serve` brings the schema up to date; false: only `resolute migrate` does.
+    pub migrate_at_start: bool,
+}
+
+/// `[headroom]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Headroom {
+    /// Share of ids left below which the status is `warn`.
+    pub warn_ratio: f64,
+    /// Share of ids left below which the status is `critical`.
+    pub critical_ratio: f64,
+    /// Seconds between measurements.
+    pub interval_seconds: u64,
+    /// Rows that the hosting plan allows in all tables together; 0: no limit.
+    pub row_limit: u64,
+    /// Bytes that the databases may take together; 0: no limit.
+    pub disk_limit_bytes: u64,
+}
+
+/// `[log]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Log {
+    /// `text`, `json`, or `auto`: text on a terminal, else JSON.
+    pub format: String,
+    /// A level or filter such as `info` or `resolute=debug,info`.
+    pub level: String,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:8080".into(),
+            public_url: String::new(),
+            body_limit_bytes: 2 * 1024 * 1024,
+            request_timeout_seconds: 30,
+            header_timeout_seconds: 10,
+            max_connections: 10_000,
+            drain_delay_seconds: 5,
+            stop_limit_seconds: 30,
+        }
+    }
+}
+
+impl Default for Ops {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:9464".into(), metrics_public: false }
+    }
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self {
+            url: String::new(),
+            data_dir: "data/postgres".into(),
+            binaries_dir: PathBuf::new(),
+            max_connections: 16,
+            acquire_timeout_ms: 3_000,
+            statement_timeout_ms: 10_000,
+            lock_timeout_ms: 5_000,
+            migrate_at_start: true,
+        }
+    }
+}
+
+impl Default for Headroom {
+    fn default() -> Self {
+        Self {
+            warn_ratio: 0.20,
+            critical_ratio: 0.05,
+            interval_seconds: 60,
+            row_limit: 0,
+            disk_limit_bytes: 0,
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: "auto".into(), level: "info".into() }
+    }
+}
+
+impl Server {
+    /// How users reach this server: scheme and host without a final slash.
+    pub fn origin(&self) -> String {
+        if self.public_url.is_empty() {
+            format!("http://{}", self.listen)
+        } else {
+            self.public_url.trim_end_matches('/').to_owned()
+        }
+    }
+
+    /// `request_timeout_seconds` as a duration.
+    pub fn request_timeout(&self) -> Duration {
+        Duration::from_secs(self.request_timeout_seconds)
+    }
+}

@@ -1,0 +1,156 @@
+//! Both pools over one target, sized from one setting, so that the sum is what the operator wrote.
+//! Nothing else opens connections, migrations (before the pools exist) apart.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use sqlx::PgPool;
+use sqlx::postgres::PgPoolOptions;
+use tokio_postgres::NoTls;
+
+use super::connect::{SslMode, Target};
+use super::error::Error;
+use super::tls;
+use crate::config;
+
+/// Sizes and time-outs of the pools.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolSettings {
+    /// Connections of both pools together.
+    pub max_connections: u32,
+    /// How long a caller waits for a connection.
+    pub acquire_timeout: Duration,
+    /// PostgreSQL's `statement_timeout`.
+    pub statement_timeout: Duration,
+    /// PostgreSQL's `lock_timeout`.
+    pub lock_timeout: Duration,
+}
+
+impl From<&config::Database> for PoolSettings {
+    fn from(database: &config::Database) -> Self {
+        Self {
+            max_connections: database.max_connections,
+            acquire_timeout: Duration::from_millis(database.acquire_timeout_ms),
+            statement_timeout: Duration::from_millis(database.statement_timeout_ms),
+            lock_timeout: Duration::from_millis(database.lock_timeout_ms),
+        }
+    }
+}
+
+impl PoolSettings {
+    /// (hot, management): the hot path gets two thirds, each at least two.
+    pub fn shares(&self) -> (u32, u32) {
+        let management = (self.max_connections / 3).max(2);
+        (self.max_connections.saturating_sub(management).max(2), management)
+    }
+
+    /// Server settings of every connection, as (name, value).
+    pub fn session(&self) -> [(&'static str, String); 4] {
+        [
+            ("statement_timeout", self.statement_timeout.as_millis().to_string()),
+            ("lock_timeout", self.lock_timeout.as_millis().to_string()),
+            ("idle_in_transaction_session_timeout", (2 * self.statement_timeout.as_millis()).to_string()),
+            ("synchronous_commit", "on".to_owned()),
+        ]
+    }
+}
+
+/// The two pools. Cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    management: PgPool,
+    hot: Pool,
+}
+
+impl std::fmt::Debug for Db {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Db").field("hot", &self.hot.status()).finish_non_exhaustive()
+    }
+}
+
+impl Db {
+    /// Makes the pools; connections are opened when they are first needed.
+    pub fn open(target: &Target, settings: &PoolSettings) -> Result<Self, OpenError> {
+        let (hot_size, management_size) = settings.shares();
+        let session = settings.session();
+        let management = PgPoolOptions::new()
+            .max_connections(management_size)
+            .acquire_timeout(settings.acquire_timeout)
+            .connect_lazy_with(target.sqlx().options(session.iter().map(|(name, value)| (*name, value))));
+
+        let mut config = target.tokio_postgres(settings.acquire_timeout);
+        let options: Vec<String> = session.iter().map(|(name, value)| format!("-c {name}={value}")).collect();
+        config.options(options.join(" "));
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match target.ssl_mode() {
+            SslMode::Disable => Manager::from_config(config, NoTls, recycling),
+            mode => Manager::from_config(config, tls::connector(mode == SslMode::VerifyFull)?, recycling),
+        };
+        let timeouts = Timeouts {
+            wait: Some(settings.acquire_timeout),
+            create: Some(settings.acquire_timeout),
+            recycle: Some(settings.acquire_timeout),
+        };
+        let hot = Pool::builder(manager)
+            .max_size(usize::try_from(hot_size).unwrap_or(usize::MAX))
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build()?;
+        Ok(Self { management, hot })
+    }
+
+    /// The pool of management and listings (sqlx).
+    pub fn management(&self) -> &PgPool {
+        &self.management
+    }
+
+    /// A connection of the hot path (tokio-postgres).
+    pub async fn hot(&self) -> Result<Object, Error> {
+        Ok(self.hot.get().await?)
+    }
+
+    /// Connections: (pool, open, idle, callers waiting).
+    pub fn status(&self) -> [(&'static str, usize, usize, usize); 2] {
+        let hot = self.hot.status();
+        let open = usize::try_from(self.management.size()).unwrap_or(usize::MAX);
+        [("hot", hot.size, hot.available, hot.waiting), ("management", open, self.management.num_idle(), 0)]
+    }
+
+    /// Closes both pools; connections in use are closed when they come back.
+    pub async fn close(&self) {
+        self.hot.close();
+        self.management.close().await;
+    }
+}
+
+/// Why the pools could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// No TLS connector.
+    #[error(transparent)]
+    Tls(#[from] tls::TlsError),
+    /// The pool's own settings contradict each other.
+    #[error("the connection pool cannot be made: {0}")]
+    Build(#[from] deadpool_postgres::BuildError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_add_up_to_the_setting() {
+        for max_connections in 4..200 {
+            let second = Duration::from_secs(1);
+            let settings = PoolSettings {
+                max_connections,
+                acquire_timeout: second,
+                statement_timeout: second,
+                lock_timeout: second,
+            };
+            let (hot, management) = settings.shares();
+            assert_eq!(hot + management, max_connections);
+            assert!(hot >= 2 && management >= 2);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! A named transaction of the hot path, over one tokio-postgres connection. Futures made from
+//! [`Tx::client`] and polled together are pipelined into one flight. A transaction that is not committed
+//! costs its connection: a dropped future may have left statements behind that nobody has read.
+
+use deadpool_postgres::Object;
+use metrics::histogram;
+use std::time::Instant;
+
+use super::BEGIN;
+use super::error::Error;
+use crate::telemetry::metrics::DB_TRANSACTION_SECONDS;
+
+/// An open transaction. Dropping it without [`Tx::commit`] or [`Tx::rollback`] discards the connection.
+#[derive(Debug)]
+pub struct Tx {
+    client: Option<Object>,
+    name: &'static str,
+    begun: Instant,
+}
+
+impl Tx {
+    /// A transaction that has not been opened yet: send [`BEGIN`] as the first statement of the first
+    /// flight ([`Tx::begin`] does it in a round trip of its own).
+    pub fn new(client: Object, name: &'static str) -> Self {
+        Self { client: Some(client), name, begun: Instant::now() }
+    }
+
+    /// Opens a transaction in a round trip of its own.
+    pub async fn begin(client: Object, name: &'static str) -> Result<Self, Error> {
+        let tx = Self::new(client, name);
+        tx.client().batch_execute(BEGIN).await?;
+        Ok(tx)
+    }
+
+    /// The connection, for statements of this transaction.
+    pub fn client(&self) -> &Object {
+        self.client.as_ref().expect("present until commit or rollback consumes self")
+    }
+
+    /// Commits. An error here may mean that the outcome is unknown ([`Error::OutcomeUnknown`]).
+    ///
+    /// The driver hides COMMIT's own tag, and COMMIT of an aborted transaction answers ROLLBACK without an
+    /// error; so a caller must have checked every statement before, which `?` on each of them does.
+    pub async fn commit(mut self) -> Result<(), Error> {
+        let result = self.client().batch_execute("COMMIT").await.map_err(Error::from);
+        self.finish(result.map_err(Error::during_commit), "commit")
+    }
+
+    /// Rolls back and keeps the connection.
+    pub async fn rollback(mut self) -> Result<(), Error> {
+        let result = self.client().batch_execute("ROLLBACK").await.map_err(Error::from);
+        self.finish(result, "rollback")
+    }
+
+    fn finish(&mut self, result: Result<(), Error>, outcome: &'static str) -> Result<(), Error> {
+        let label = if result.is_ok() { outcome } else { "error" };
+        histogram!(DB_TRANSACTION_SECONDS, "name" => self.name, "outcome" => label)
+            .record(self.begun.elapsed().as_secs_f64());
+        if result.is_ok() {
+            // Back to the pool: everything that was sent has been answered.
+            drop(self.client.take());
+        }
+        result
+    }
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            // Taken out of the pool and closed; PostgreSQL rolls back.
+            drop(Object::take(client));
+        }
+    }
+}

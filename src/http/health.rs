@@ -1,0 +1,61 @@
+//! `/health/live` and `/health/ready`. Liveness asks only the process; readiness also asks the database, within one
+//! second, whether the schema has what this binary needs, and says which condition fails.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+
+use super::route::{Access, Route};
+use crate::db::{Db, migrate};
+use crate::lifecycle::Tasks;
+
+/// What readiness asks.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// The database.
+    pub db: Db,
+    /// Whether the process is stopping.
+    pub tasks: Tasks,
+}
+
+/// The routes.
+pub const ROUTES: &[Route] =
+    &[Route::new("GET", "/health/live", Access::Public), Route::new("GET", "/health/ready", Access::Public)];
+
+/// Longest time readiness waits for the database.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The router, closed over its own state.
+pub fn router(state: Health) -> Router {
+    Router::new().route("/health/live", get(live)).route("/health/ready", get(ready)).with_state(state)
+}
+
+async fn live() -> Response {
+    answer(StatusCode::OK, &json!({ "status": "ok" }))
+}
+
+async fn ready(State(state): State<Health>) -> Response {
+    let (database, schema) =
+        match tokio::time::timeout(PATIENCE, migrate::missing_from(state.db.management())).await {
+            Ok(Ok(0)) => ("ok", "ok"),
+            Ok(Ok(_)) => ("ok", "behind"),
+            Ok(Err(_)) => ("unreachable", "unknown"),
+            Err(_) => ("slow", "unknown"),
+        };
+    let draining = state.tasks.is_draining();
+    let good = database == "ok" && schema == "ok" && !draining;
+    let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let word = if good { "ok" } else { "not_ready" };
+    answer(status, &json!({ "status": word, "database": database, "schema": schema, "draining": draining }))
+}
+
+fn answer(status: StatusCode, body: &serde_json::Value) -> Response {
+    let mut response = (status, Json(body)).into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,18 @@
+//! What every HTTP route shares: problems, extractors, authentication, the request log and the listener.
+//! It knows no feature; `app` passes in how a key is checked.
+
+pub mod auth;
+pub mod body;
+pub mod etag;
+pub mod fields;
+pub mod health;
+pub mod id;
+pub mod problem;
+pub mod problem_codes;
+pub mod problem_docs;
+pub mod rawpath;
+pub mod request_log;
+pub mod route;
+pub mod serve;
+
+pub use problem::{Problem, ProblemCode};

@@ -1,0 +1,137 @@
+//! The problem codes that every route can answer with. Features have their own beside their routes; `app` joins
+//! them for the documentation.
+
+use super::problem::ProblemCode;
+
+/// 400 malformed JSON.
+pub const BAD_JSON: ProblemCode = ProblemCode {
+    code: "bad_json",
+    status: 400,
+    title: "The body is not JSON",
+    help: "The body could not be read as JSON; the detail names line and column.",
+};
+/// 400 a malformed header.
+pub const BAD_HEADER: ProblemCode = ProblemCode {
+    code: "bad_header",
+    status: 400,
+    title: "A header is malformed",
+    help: "A request header has a form that this route does not understand; the detail names it.",
+};
+/// 400 a malformed path.
+pub const BAD_PATH: ProblemCode = ProblemCode {
+    code: "bad_path",
+    status: 400,
+    title: "The path is malformed",
+    help: "The path has a broken percent-escape or does not decode to UTF-8.",
+};
+/// 401.
+pub const UNAUTHENTICATED: ProblemCode = ProblemCode {
+    code: "unauthenticated",
+    status: 401,
+    title: "No valid key",
+    help: "Send `Authorization: Bearer <key>`. The key is missing, malformed, unknown, expired or revoked; the answer does not say which.",
+};
+/// 403.
+pub const FORBIDDEN: ProblemCode = ProblemCode {
+    code: "forbidden",
+    status: 403,
+    title: "The key may not do this",
+    help: "The key is valid, but its scope or its domain limits do not cover this act; the detail names what would.",
+};
+/// 404.
+pub const NOT_FOUND: ProblemCode = ProblemCode {
+    code: "not_found",
+    status: 404,
+    title: "Not found",
+    help: "There is nothing at this address, or it is not yours: both look the same on purpose.",
+};
+/// 405.
+pub const METHOD_NOT_ALLOWED: ProblemCode = ProblemCode {
+    code: "method_not_allowed",
+    status: 405,
+    title: "Method not allowed",
+    help: "The address exists but not for this method; the `Allow` header lists those that do.",
+};
+/// 408.
+pub const REQUEST_TIMEOUT: ProblemCode = ProblemCode {
+    code: "request_timeout",
+    status: 503,
+    title: "The request took too long",
+    help: "The server gave up on this request. A write may or may not have happened: read the resource before trying again, or repeat with the same Idempotency-Key where the route takes one.",
+};
+/// 412.
+pub const PRECONDITION_FAILED: ProblemCode = ProblemCode {
+    code: "precondition_failed",
+    status: 412,
+    title: "It has changed meanwhile",
+    help: "If-Match names another revision than the current one. Read it again, then repeat the change with the new ETag.",
+};
+/// 413.
+pub const BODY_TOO_LARGE: ProblemCode = ProblemCode {
+    code: "body_too_large",
+    status: 413,
+    title: "The body is too large",
+    help: "The limit is `server.body_limit_bytes`.",
+};
+/// 415.
+pub const UNSUPPORTED_MEDIA_TYPE: ProblemCode = ProblemCode {
+    code: "unsupported_media_type",
+    status: 415,
+    title: "Not a JSON body",
+    help: "Send the body with `Content-Type: application/json`.",
+};
+/// 422.
+pub const INVALID: ProblemCode = ProblemCode {
+    code: "invalid",
+    status: 422,
+    title: "The request is well-formed but not valid",
+    help: "`errors` lists every fault with a JSON pointer to its place.",
+};
+/// 428.
+pub const PRECONDITION_REQUIRED: ProblemCode = ProblemCode {
+    code: "precondition_required",
+    status: 428,
+    title: "If-Match is required",
+    help: "A lost update would hurt here: send the ETag of the revision that you have read as `If-Match`.",
+};
+/// 500.
+pub const INTERNAL: ProblemCode = ProblemCode {
+    code: "internal",
+    status: 500,
+    title: "A defect of the server",
+    help: "Nothing was half done. The log has the cause under the request id in `instance`.",
+};
+/// 503.
+pub const UNAVAILABLE: ProblemCode = ProblemCode {
+    code: "unavailable",
+    status: 503,
+    title: "Not now",
+    help: "The database is away, slow or full, or the server is too busy. Nothing was written; try again after `Retry-After` seconds.",
+};
+/// 503 during COMMIT.
+pub const OUTCOME_UNKNOWN: ProblemCode = ProblemCode {
+    code: "outcome_unknown",
+    status: 503,
+    title: "It may or may not have happened",
+    help: "The connection to the database broke while the write was being committed. Where the route takes an Idempotency-Key, a retry with the same key is safe; elsewhere read the resource first.",
+};
+
+/// All of them, in the order of their status.
+pub const ALL: &[&ProblemCode] = &[
+    &BAD_JSON,
+    &BAD_HEADER,
+    &BAD_PATH,
+    &UNAUTHENTICATED,
+    &FORBIDDEN,
+    &NOT_FOUND,
+    &METHOD_NOT_ALLOWED,
+    &PRECONDITION_FAILED,
+    &BODY_TOO_LARGE,
+    &UNSUPPORTED_MEDIA_TYPE,
+    &INVALID,
+    &PRECONDITION_REQUIRED,
+    &INTERNAL,
+    &UNAVAILABLE,
+    &OUTCOME_UNKNOWN,
+    &REQUEST_TIMEOUT,
+];

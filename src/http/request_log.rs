@@ -1,0 +1,178 @@
+//! Outermost layer of every route: gives the request its id, measures it, writes its one log line, and turns
+//! panics and time-outs into problems. The line has the route's template, never a path, name or token.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use metrics::{counter, gauge, histogram};
+use tracing::{Instrument, Level};
+
+use super::problem::{Problem, ProblemTrace};
+use super::problem_codes as codes;
+use crate::clock::Clock;
+use crate::ids::Ids;
+use crate::lifecycle::Tasks;
+use crate::telemetry::metrics::{HTTP_IN_FLIGHT, HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
+use crate::telemetry::request::{self, RequestInfo};
+
+/// Name of the header that carries the request id.
+pub static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What the layer needs.
+#[derive(Clone, Debug)]
+pub struct RequestLog {
+    /// For ids that are ordered by time.
+    pub clock: Clock,
+    /// For ids.
+    pub ids: Ids,
+    /// For `Connection: close` while draining.
+    pub tasks: Tasks,
+    /// Longest time an answer may take.
+    pub timeout: Duration,
+}
+
+/// The layer, for [`axum::middleware::from_fn_with_state`].
+pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) -> Response {
+    let id = accepted_id(request.headers()).unwrap_or_else(|| log.ids.uuid_v7(log.clock.now()).to_string());
+    let info = Arc::new(RequestInfo::new(id.clone()));
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or_else(|| "/{purl}".to_owned(), |path| path.as_str().to_owned());
+    let method = method_label(request.method());
+    let trace_id = trace_id(request.headers()).unwrap_or_default().to_owned();
+    let span = tracing::info_span!("request", request_id = %id, method, route = %route, trace_id = %trace_id);
+
+    let begun = Instant::now();
+    let in_flight = InFlight::new();
+    let answer = tokio::time::timeout(log.timeout, next.run(request));
+    let answer =
+        async { answer.await.unwrap_or_else(|_| Problem::new(&codes::REQUEST_TIMEOUT).into_response()) };
+    let mut response = request::scope(Arc::clone(&info), answer).instrument(span.clone()).await;
+    drop(in_flight);
+
+    if let Ok(value) = HeaderValue::try_from(id) {
+        response.headers_mut().insert(X_REQUEST_ID.clone(), value);
+    }
+    if log.tasks.is_draining() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    let latency = begun.elapsed();
+    let status = response.status();
+    counter!(HTTP_REQUESTS, "route" => route.clone(), "method" => method, "status" => status.as_str().to_owned()).increment(1);
+    histogram!(HTTP_REQUEST_SECONDS, "route" => route, "method" => method).record(latency.as_secs_f64());
+    span.in_scope(|| {
+        write_line(status.as_u16(), latency, &info, response.extensions().get::<ProblemTrace>())
+    });
+    response
+}
+
+/// What a panic in a handler becomes, for `tower_http`'s catch-panic layer.
+pub fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
+    let text =
+        panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    Problem::new(&codes::INTERNAL).source(format!("panic: {}", text.unwrap_or("no message"))).into_response()
+}
+
+fn write_line(status: u16, latency: Duration, info: &RequestInfo, problem: Option<&ProblemTrace>) {
+    let (statements, database) = info.database();
+    let tenant = info.tenant_id().unwrap_or_default();
+    let code = problem.map_or("", |problem| problem.code);
+    let source = problem.and_then(|problem| problem.source.as_deref()).unwrap_or_default();
+    let (latency_ms, database_ms) = (latency.as_secs_f64() * 1e3, database.as_secs_f64() * 1e3);
+    if status >= 500 {
+        tracing::event!(
+            Level::ERROR,
+            status,
+            code,
+            latency_ms,
+            tenant,
+            database_ms,
+            statements,
+            source,
+            "answered"
+        );
+    } else {
+        tracing::event!(Level::INFO, status, code, latency_ms, tenant, database_ms, statements, "answered");
+    }
+}
+
+/// A client's own id: 1 to 128 visible ASCII characters without quotes or backslashes.
+fn accepted_id(headers: &HeaderMap) -> Option<String> {
+    let id = headers.get(&X_REQUEST_ID)?.to_str().ok()?;
+    let fits =
+        (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\');
+    fits.then(|| id.to_owned())
+}
+
+/// The trace id of a W3C `traceparent` header.
+fn trace_id(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get("traceparent")?.to_str().ok()?;
+    let mut parts = text.split('-');
+    let (version, trace_id) = (parts.next()?, parts.next()?);
+    let hex = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let valid =
+        version.len() == 2 && version != "ff" && trace_id.len() == 32 && hex(version) && hex(trace_id);
+    Some(trace_id).filter(|id| valid && id.bytes().any(|b| b != b'0'))
+}
+
+/// The method as a label: one of few words, whatever a client invents.
+fn method_label(method: &http::Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "OTHER",
+    }
+}
+
+/// Counts a request in flight, also when its client hangs up and the future is dropped.
+struct InFlight;
+
+impl InFlight {
+    fn new() -> Self {
+        gauge!(HTTP_IN_FLIGHT).increment(1.0);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        gauge!(HTTP_IN_FLIGHT).decrement(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_harmless_request_ids_are_accepted() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(X_REQUEST_ID.clone(), HeaderValue::from_str(value).expect("a header"));
+            accepted_id(&headers)
+        };
+        assert_eq!(of("abc-1").as_deref(), Some("abc-1"));
+        assert_eq!((of("a b"), of(""), of("\"x"), of(&"x".repeat(129))), (None, None, None, None));
+    }
+
+    #[test]
+    fn the_trace_id_is_read_from_a_valid_traceparent_only() {
+        let of = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("traceparent", HeaderValue::from_static(value));
+            trace_id(&headers).map(str::to_owned)
+        };
+        assert!(of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").is_some());
+        assert!(of("00-00000000000000000000000000000000-b7ad6b7169203331-01").is_none());
+        assert!(of("nonsense").is_none());
+    }
+}

@@ -1,0 +1,81 @@
+//! A listener: accepts connections up to a limit, drops clients that do not finish their request head in time,
+//! and on a stop lets every connection finish what it is answering.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use metrics::gauge;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+use crate::lifecycle::Tasks;
+use crate::telemetry::metrics::HTTP_CONNECTIONS;
+
+/// Limits of one listener.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Label of its metrics.
+    pub name: &'static str,
+    /// Open connections at once.
+    pub max_connections: usize,
+    /// Time for a request head.
+    pub header_timeout: Duration,
+}
+
+/// Serves until `tasks` stops. Never returns before.
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits, tasks: Tasks) {
+    let slots = Arc::new(Semaphore::new(limits.max_connections));
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of file descriptors, or the client was gone already: neither is a reason to end.
+                tracing::warn!(%error, listener = limits.name, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let (router, stopping) = (router.clone(), tasks.stopping().clone());
+        tasks.spawn_short(async move {
+            gauge!(HTTP_CONNECTIONS, "listener" => limits.name).increment(1.0);
+            let connection = connection(stream, router, limits.header_timeout);
+            tokio::pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = stopping.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection ended early");
+            }
+            gauge!(HTTP_CONNECTIONS, "listener" => limits.name).decrement(1.0);
+            drop(slot);
+        });
+    }
+}
+
+type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<BoxedService>>;
+type BoxedService = tower::util::BoxCloneSyncService<
+    hyper::Request<Incoming>,
+    axum::response::Response,
+    std::convert::Infallible,
+>;
+
+fn connection(stream: TcpStream, router: Router, header_timeout: Duration) -> Connection {
+    let _ = stream.set_nodelay(true);
+    let service = router.map_request(|request: hyper::Request<Incoming>| request.map(Body::new));
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(BoxedService::new(service)))
+}

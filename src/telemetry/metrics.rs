@@ -1,0 +1,110 @@
+//! Every metric of this program: name, kind, help. docs/metrics.md lists the same, and a test compares both
+//! with a running server. Labels are bounded: never a path, a name or an id.
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// What a metric counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Only rises.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// A distribution, in seconds.
+    Seconds,
+}
+
+/// A metric as it is documented.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Full name.
+    pub name: &'static str,
+    /// What it counts.
+    pub kind: Kind,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+/// Requests answered.
+pub const HTTP_REQUESTS: &str = "resolute_http_requests_total";
+/// Time to answer.
+pub const HTTP_REQUEST_SECONDS: &str = "resolute_http_request_duration_seconds";
+/// Requests being answered.
+pub const HTTP_IN_FLIGHT: &str = "resolute_http_requests_in_flight";
+/// Open connections.
+pub const HTTP_CONNECTIONS: &str = "resolute_http_connections";
+/// Transactions of the hot path.
+pub const DB_TRANSACTION_SECONDS: &str = "resolute_db_transaction_duration_seconds";
+/// Connections of the pools.
+pub const DB_POOL_CONNECTIONS: &str = "resolute_db_pool_connections";
+/// Callers that wait for a connection.
+pub const DB_POOL_WAITING: &str = "resolute_db_pool_waiting";
+/// Answers of the resolver.
+pub const RESOLUTIONS: &str = "resolute_resolutions_total";
+/// Verdicts on ballots.
+pub const BALLOTS: &str = "resolute_ballots_total";
+/// What this process is.
+pub const BUILD_INFO: &str = "resolute_build_info";
+
+/// All metrics, in the order of docs/metrics.md; each feature adds its own here.
+pub const ALL: &[Metric] = &[
+    Metric {
+        name: HTTP_REQUESTS,
+        kind: Kind::Counter,
+        help: "Requests answered, by route template, method and status code.",
+    },
+    Metric {
+        name: HTTP_REQUEST_SECONDS,
+        kind: Kind::Seconds,
+        help: "Time from the request head to the answer, by route template and method.",
+    },
+    Metric { name: HTTP_IN_FLIGHT, kind: Kind::Gauge, help: "Requests that are being answered." },
+    Metric { name: HTTP_CONNECTIONS, kind: Kind::Gauge, help: "Open connections, by listener." },
+    Metric {
+        name: DB_TRANSACTION_SECONDS,
+        kind: Kind::Seconds,
+        help: "Time of a hot-path transaction, by its name and outcome.",
+    },
+    Metric {
+        name: DB_POOL_CONNECTIONS,
+        kind: Kind::Gauge,
+        help: "Connections, by pool and state (open, idle).",
+    },
+    Metric { name: DB_POOL_WAITING, kind: Kind::Gauge, help: "Callers that wait for a connection, by pool." },
+    Metric {
+        name: RESOLUTIONS,
+        kind: Kind::Counter,
+        help: "Answers of the resolver, by outcome (redirect, gone, not_found, unavailable).",
+    },
+    Metric {
+        name: BALLOTS,
+        kind: Kind::Counter,
+        help: "Casts, by verdict (accepted, replayed, or the problem code).",
+    },
+    Metric { name: BUILD_INFO, kind: Kind::Gauge, help: "1, with the version as label." },
+];
+
+/// Upper bounds of the duration histograms, in seconds.
+const BUCKETS: &[f64] =
+    &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Installs the recorder for the whole process and describes every metric. Fails if one is installed already.
+pub fn install() -> Result<PrometheusHandle, BuildError> {
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), BUCKETS)?
+        .install_recorder()?;
+    describe();
+    Ok(handle)
+}
+
+fn describe() {
+    for metric in ALL {
+        match metric.kind {
+            Kind::Counter => describe_counter!(metric.name, metric.help),
+            Kind::Gauge => describe_gauge!(metric.name, metric.help),
+            Kind::Seconds => describe_histogram!(metric.name, Unit::Seconds, metric.help),
+        }
+    }
+    metrics::gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+}

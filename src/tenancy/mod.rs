@@ -1,0 +1,10 @@
+//! Tenants, API keys and scopes: who there is and what they may do.
+
+pub mod api;
+pub mod authenticate;
+pub mod key;
+pub mod slug;
+pub mod store;
+
+pub use api::{ROUTES, router};
+pub use authenticate::authenticator;
