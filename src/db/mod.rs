@@ -1,1 +1,3 @@
 //! Database.
+
+pub mod cluster;
