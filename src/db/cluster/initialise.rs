@@ -37,6 +37,11 @@ pub(super) async fn make_data(
     settings: &Settings,
 ) -> Result<(), ClusterError> {
     remove_unfinished(place);
+    let data = place.data();
+    // An empty directory of that name is replaced by the rename, a filled one is not.
+    if data.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(ClusterError::NotADataDirectory { path: data });
+    }
     let unfinished = place.home().join(format!("{UNFINISHED}{}", std::process::id()));
     DirBuilder::new()
         .mode(0o700)
@@ -58,14 +63,7 @@ pub(super) async fn make_data(
         return Err(ClusterError::Initialise { output });
     }
 
-    let data = place.data();
-    // An empty directory of that name is replaced, a filled one is not.
-    std::fs::rename(&unfinished, &data).map_err(|source| {
-        if source.kind() == std::io::ErrorKind::DirectoryNotEmpty {
-            return ClusterError::NotADataDirectory { path: data.clone() };
-        }
-        ClusterError::io("rename", &data)(source)
-    })?;
+    std::fs::rename(&unfinished, &data).map_err(ClusterError::io("rename", &data))?;
     if settings.durable {
         let home = File::open(place.home()).and_then(|dir| dir.sync_all());
         home.map_err(ClusterError::io("write", place.home()))?;

@@ -2,9 +2,9 @@
 //! which the kernel lets go when that process ends in whatever way. The process id in the file is only for
 //! the message to the second one.
 
-use std::fs::{DirBuilder, File, TryLockError};
+use std::fs::{File, Permissions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
@@ -72,8 +72,9 @@ fn foreign(dir: &Path, error: ClusterError) -> ClusterError {
 /// next to start the server.
 pub(super) fn open_beside_others(path: &Path, flags: OFlags) -> Result<File, ClusterError> {
     let flags = flags | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
-    let file = File::from(open.map_err(|errno| ClusterError::io("open for writing", path)(errno.into()))?);
+    let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
+        .map(File::from)
+        .map_err(|errno| ClusterError::io("open for writing", path)(errno.into()))?;
     if rustix::process::geteuid().is_root()
         && let Some(parent) = path.parent()
     {
@@ -87,19 +88,18 @@ pub(super) fn open_beside_others(path: &Path, flags: OFlags) -> Result<File, Clu
 /// The data directory from the settings, made when missing, as one absolute path without symbolic links:
 /// names of sockets and fallback directories are derived from it.
 fn make_data_dir(data_dir: &Path) -> Result<PathBuf, ClusterError> {
-    // Root's cluster runs as another account, which must pass through (not look around).
+    // Root's cluster runs as another account, which must pass through (not look around), whatever the umask.
     let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
-    let made = match data_dir.parent() {
-        Some(parent) if !data_dir.exists() => {
-            std::fs::create_dir_all(parent).and_then(|()| DirBuilder::new().mode(mode).create(data_dir))
+    if let Some(parent) = data_dir.parent()
+        && !data_dir.exists()
+    {
+        let created = std::fs::create_dir_all(parent).and_then(|()| std::fs::create_dir(data_dir));
+        match created.and_then(|()| std::fs::set_permissions(data_dir, Permissions::from_mode(mode))) {
+            Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(ClusterError::io("make the directory", data_dir)(source));
+            }
+            _ => {}
         }
-        _ => Ok(()),
-    };
-    match made {
-        Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
-            return Err(ClusterError::io("make the directory", data_dir)(source));
-        }
-        _ => {}
     }
     data_dir.canonicalize().map_err(ClusterError::io("find the directory", data_dir))
 }

@@ -38,7 +38,7 @@ const DATABASE: &str = "resolute";
 /// How often `died` looks.
 const WATCH: Duration = Duration::from_millis(250);
 /// How long `attach_or_start` waits for a process that holds the lock and has no cluster to attach to.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What to run and where.
 #[derive(Debug, Clone)]
@@ -166,11 +166,13 @@ impl Cluster {
     }
 
     /// The role to connect as, a superuser of this cluster; no password.
+    #[expect(clippy::unused_self, reason = "a property of the cluster, which happens to be the same for all")]
     pub fn user(&self) -> &str {
         USER
     }
 
     /// The database to connect to.
+    #[expect(clippy::unused_self, reason = "a property of the cluster, which happens to be the same for all")]
     pub fn database(&self) -> &str {
         DATABASE
     }

@@ -155,7 +155,8 @@ fn fallback(data_dir: &Path) -> PathBuf {
 /// Sixteen hexadecimal digits that stand for a path.
 fn digest(path: &Path) -> String {
     let hash = Sha256::digest(path.as_os_str().as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    let (head, _) = hash.split_first_chunk::<8>().expect("SHA-256 has 32 bytes");
+    format!("{:016x}", u64::from_be_bytes(*head))
 }
 
 #[cfg(test)]

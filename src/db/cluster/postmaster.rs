@@ -22,7 +22,7 @@ use super::place::{PORT, Place};
 use super::processes::{POLL, end_orphans, is_postmaster, send};
 
 /// How long a fast shutdown, which writes a checkpoint, may take before PostgreSQL is told to drop everything.
-const FAST: Duration = Duration::from_secs(60);
+const FAST: Duration = Duration::from_mins(1);
 /// How long that may take.
 const IMMEDIATE: Duration = Duration::from_secs(10);
 
