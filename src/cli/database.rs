@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use anyhow::Context;
 
 use crate::config::Config;
+use crate::db::cluster::{Cluster, Settings};
 use crate::db::{Db, PoolSettings, Target, migrate};
 
 /// The configuration, and where programs are searched.
@@ -17,30 +18,106 @@ pub struct Place {
     pub path: Option<OsString>,
 }
 
-/// The private cluster of a command, if it uses one. (Filled in when the cluster lands.)
-pub type Private = Option<()>;
+/// Where the database is, with the private cluster that must be released when the work is done.
+#[derive(Debug)]
+pub struct Reached {
+    /// For both drivers.
+    pub target: Target,
+    /// None with a configured database.
+    pub cluster: Option<Cluster>,
+}
 
 /// A database ready to use, its schema checked.
 #[derive(Debug)]
 pub struct Connected {
     /// The pools.
     pub db: Db,
-    cluster: Private,
+    reached: Reached,
 }
 
 impl Place {
-    /// Where the database is, and the private cluster that must be released afterwards.
-    pub async fn target(&self) -> anyhow::Result<(Target, Private)> {
-        let target = Target::parse(&self.config.database.url).context("database.url")?;
-        Ok((target, None))
+    /// For `serve`: the configured database, else the private cluster, owned.
+    pub async fn reach_to_serve(&self) -> anyhow::Result<Reached> {
+        match self.configured()? {
+            Some(reached) => Ok(reached),
+            None => Ok(Reached::private(Cluster::start(&self.private()).await?)),
+        }
     }
 
-    /// Connects, and refuses a schema that is not this program's.
+    /// For other commands: the configured database, else the private cluster, attached to or started.
+    pub async fn reach(&self) -> anyhow::Result<Reached> {
+        match self.configured()? {
+            Some(reached) => Ok(reached),
+            None => Ok(Reached::private(Cluster::attach_or_start(&self.private()).await?)),
+        }
+    }
+
+    /// Connects. The schema of a private cluster is brought up to date first; that of a configured one is refused
+    /// when it is not this program's.
     pub async fn connect(&self) -> anyhow::Result<Connected> {
-        let (target, cluster) = self.target().await?;
-        migrate::verify(&target).await?;
-        let db = Db::open(&target, &PoolSettings::from(&self.config.database))?;
-        Ok(Connected { db, cluster })
+        let reached = self.reach().await?;
+        let ready = if reached.cluster.as_ref().is_some_and(Cluster::owned) {
+            migrate::migrate(&reached.target, migrate::PATIENCE).await.map(|_| ())
+        } else {
+            migrate::verify(&reached.target).await
+        };
+        let opened = match ready {
+            Ok(()) => {
+                Db::open(&reached.target, &PoolSettings::from(&self.config.database)).map_err(Into::into)
+            }
+            Err(error) => Err(anyhow::Error::from(error)),
+        };
+        match opened {
+            Ok(db) => Ok(Connected { db, reached }),
+            Err(error) => {
+                reached.release().await?;
+                Err(error)
+            }
+        }
+    }
+
+    fn configured(&self) -> anyhow::Result<Option<Reached>> {
+        let url = &self.config.database.url;
+        if url.is_empty() {
+            return Ok(None);
+        }
+        let target = Target::parse(url).context("database.url")?;
+        Ok(Some(Reached { target, cluster: None }))
+    }
+
+    fn private(&self) -> Settings {
+        let database = &self.config.database;
+        Settings {
+            data_dir: database.data_dir.clone(),
+            durable: true,
+            path: self.path.clone(),
+            binaries_dir: Some(database.binaries_dir.clone()).filter(|dir| !dir.as_os_str().is_empty()),
+            // The pools of this process, a command beside it, and the three reserved for repairs.
+            parameters: vec![("max_connections".into(), (database.max_connections + 40).to_string())],
+        }
+    }
+}
+
+impl Reached {
+    fn private(cluster: Cluster) -> Self {
+        let target = Target::socket(cluster.socket_dir(), cluster.port(), cluster.user(), cluster.database());
+        Self { target, cluster: Some(cluster) }
+    }
+
+    /// Stops the private cluster if this process owns it.
+    pub async fn release(self) -> anyhow::Result<()> {
+        match self.cluster {
+            Some(cluster) => Ok(cluster.stop().await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Resolves when the private cluster has ended by itself; never with a configured database.
+    pub async fn died(&self) {
+        match &self.cluster {
+            Some(cluster) => cluster.died().await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -48,11 +125,6 @@ impl Connected {
     /// Closes the pools and releases the private cluster.
     pub async fn close(self) -> anyhow::Result<()> {
         self.db.close().await;
-        release(self.cluster).await
+        self.reached.release().await
     }
-}
-
-/// Stops a private cluster that was started for this command.
-pub async fn release(_: Private) -> anyhow::Result<()> {
-    Ok(())
 }

@@ -1,7 +1,6 @@
 //! `resolute migrate`: applies what the schema lacks.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -17,9 +16,9 @@ pub struct Args {
 }
 
 pub async fn run(args: &Args, place: &Place) -> Outcome {
-    let (target, cluster) = place.target().await?;
-    let applied = migrate::migrate(&target, Duration::from_secs(60)).await;
-    super::database::release(cluster).await?;
+    let reached = place.reach().await?;
+    let applied = migrate::migrate(&reached.target, migrate::PATIENCE).await;
+    reached.release().await?;
     let applied = applied?;
     if args.json {
         print_json(&json!({ "applied": applied }));

@@ -8,11 +8,11 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::Outcome;
-use super::database::{Place, release};
+use super::database::{Place, Reached};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::{Config, Overrides};
-use crate::db::{Db, PoolSettings, Target, migrate};
+use crate::db::{Db, PoolSettings, migrate};
 use crate::http::serve::{Limits, serve};
 use crate::ids::Ids;
 use crate::lifecycle::{Deaths, Tasks};
@@ -41,21 +41,22 @@ pub async fn run(args: &Args, place: Place) -> Outcome {
         "" => None,
         address => Some(bind("ops.listen", address).await?),
     };
-    let (target, cluster) = place.target().await?;
-    let served = with_database(args, place.config, &target, listener, ops).await;
-    release(cluster).await?;
+    let reached = place.reach_to_serve().await?;
+    let served = with_database(args, place.config, &reached, listener, ops).await;
+    reached.release().await?;
     served
 }
 
 async fn with_database(
     args: &Args,
     config: Config,
-    target: &Target,
+    reached: &Reached,
     listener: TcpListener,
     ops: Option<TcpListener>,
 ) -> Outcome {
+    let target = &reached.target;
     if config.database.migrate_at_start {
-        migrate::migrate(target, Duration::from_secs(60)).await?;
+        migrate::migrate(target, migrate::PATIENCE).await?;
     } else {
         migrate::verify(target).await?;
     }
@@ -81,7 +82,7 @@ async fn with_database(
     if args.demo {
         super::demo::greet(&app).await?;
     }
-    let outcome = wait_and_stop(&app.config, &tasks, deaths).await;
+    let outcome = wait_and_stop(&app.config, &tasks, deaths, reached).await;
     db.close().await;
     outcome
 }
@@ -92,10 +93,11 @@ async fn bind(setting: &str, address: &str) -> anyhow::Result<TcpListener> {
 
 /// Waits for a signal or a death, then stops gracefully. SIGTERM keeps accepting for the drain delay, so that load
 /// balancers notice; SIGINT comes from a person at a terminal and skips it; a second signal ends the wait.
-async fn wait_and_stop(config: &Config, tasks: &Tasks, mut deaths: Deaths) -> Outcome {
+async fn wait_and_stop(config: &Config, tasks: &Tasks, mut deaths: Deaths, reached: &Reached) -> Outcome {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let (delay, outcome) = tokio::select! {
         name = deaths.next() => (0, Err(anyhow::anyhow!("the task `{name}` died; see the log"))),
+        () = reached.died() => (0, Err(anyhow::anyhow!("the private PostgreSQL ended; its log says why"))),
         _ = interrupt.recv() => (0, Ok(ExitCode::SUCCESS)),
         _ = terminate.recv() => (config.server.drain_delay_seconds, Ok(ExitCode::SUCCESS)),
     };

@@ -16,6 +16,9 @@ pub static MIGRATOR: Migrator = sqlx::migrate!();
 /// Key of the advisory lock under which one process migrates: "resolute" in ASCII.
 const LOCK: i64 = 0x7265_736f_6c75_7465;
 
+/// How long a process waits for another that migrates.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
 /// How a migration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {

@@ -1,6 +1,7 @@
 //! The database: two pools sized from one setting, migrations, the private cluster, and what both drivers
 //! need around a statement. It knows no feature.
 
+pub mod cluster;
 pub mod connect;
 pub mod error;
 pub mod migrate;

@@ -1,1 +1,3 @@
-//! x
+//! Tests that need more than pure code: PostgreSQL, HTTP, processes.
+
+mod cluster;
