@@ -129,6 +129,14 @@ impl Target {
         Self { place: Place::Host(host.to_owned()), port, ..self.clone() }
     }
 
+    /// The file of the Unix socket, if that is how the server is reached.
+    pub fn socket_path(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::Host(_) => None,
+            Place::SocketDir(dir) => Some(dir.join(format!(".s.PGSQL.{}", self.port))),
+        }
+    }
+
     /// Name of the database.
     pub fn database(&self) -> &str {
         &self.database

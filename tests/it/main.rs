@@ -1,3 +1,7 @@
-//! Tests that need more than pure code: PostgreSQL, HTTP, processes.
+//! The integration tests: one binary, so that it links once.
 
+mod architecture;
+mod catalogue;
 mod cluster;
+mod support;
+mod tenancy;
