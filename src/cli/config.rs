@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::{Outcome, print_json};
+use super::print_json;
 use crate::config::{Environment, Overrides, load};
 
 #[derive(Debug, Subcommand)]
@@ -22,7 +22,7 @@ pub struct CheckArgs {
     json: bool,
 }
 
-pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -> Outcome {
+pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -> ExitCode {
     let (faults, warnings, file) = match load(file, environment, &Overrides::new()) {
         Ok(loaded) => (Vec::new(), loaded.warnings, loaded.file),
         Err(error) => (error.0, Vec::new(), file.map(Path::to_path_buf)),
@@ -33,8 +33,12 @@ pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -
     } else {
         let file = file.map_or_else(|| "no file (defaults)".to_owned(), |file| file.display().to_string());
         println!("{file}: {}", if good { "good" } else { "faulty" });
-        faults.iter().for_each(|fault| println!("  fault    {fault}"));
-        warnings.iter().for_each(|warning| println!("  warning  {warning}"));
+        for fault in &faults {
+            println!("  fault    {fault}");
+        }
+        for warning in &warnings {
+            println!("  warning  {warning}");
+        }
     }
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

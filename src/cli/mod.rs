@@ -71,7 +71,7 @@ async fn run(cli: Cli) -> Outcome {
         _ => Overrides::new(),
     };
     if let Command::Config(config::Command::Check(args)) = &cli.command {
-        return config::check(args, cli.config.as_deref(), &environment);
+        return Ok(config::check(args, cli.config.as_deref(), &environment));
     }
     let loaded = crate::config::load(cli.config.as_deref(), &environment, &flags)?;
     crate::telemetry::logging::install(&loaded.config.log);

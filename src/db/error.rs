@@ -89,7 +89,7 @@ impl From<tokio_postgres::Error> for Error {
             let (code, constraint) = (db.code().code().to_owned(), db.constraint().map(str::to_owned));
             return Self::from_sqlstate(&code, constraint.as_deref(), Box::new(error));
         }
-        let io = error.source().is_some_and(|source| source.is::<std::io::Error>());
+        let io = error.source().is_some_and(<dyn StdError>::is::<std::io::Error>);
         if error.is_closed() || io || error.code() == Some(&SqlState::CONNECTION_FAILURE) {
             return Self::Unavailable(Box::new(error));
         }

@@ -17,7 +17,7 @@ pub static MIGRATOR: Migrator = sqlx::migrate!();
 const LOCK: i64 = 0x7265_736f_6c75_7465;
 
 /// How long a process waits for another that migrates.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How a migration failed.
 #[derive(Debug, thiserror::Error)]

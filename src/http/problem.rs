@@ -33,7 +33,11 @@ pub struct Fault {
 
 /// An answer that says what went wrong.
 #[derive(Debug)]
-pub struct Problem {
+pub struct Problem(Box<Parts>);
+
+/// Boxed, so that a `Result` with a problem stays small.
+#[derive(Debug)]
+struct Parts {
     code: &'static ProblemCode,
     detail: Option<String>,
     faults: Vec<Fault>,
@@ -46,66 +50,66 @@ pub struct Problem {
 impl Problem {
     /// A problem of this kind.
     pub fn new(code: &'static ProblemCode) -> Self {
-        Self {
+        Self(Box::new(Parts {
             code,
             detail: None,
             faults: Vec::new(),
             headers: Vec::new(),
             members: Vec::new(),
             source: None,
-        }
+        }))
     }
 
     /// What happened this time.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
+        self.0.detail = Some(detail.into());
         self
     }
 
     /// Adds one fault of the body.
     #[must_use]
     pub fn fault(mut self, pointer: impl Into<String>, detail: impl Into<String>) -> Self {
-        self.faults.push(Fault { pointer: pointer.into(), detail: detail.into() });
+        self.0.faults.push(Fault { pointer: pointer.into(), detail: detail.into() });
         self
     }
 
     /// Adds several faults of the body.
     #[must_use]
     pub fn faults(mut self, faults: impl IntoIterator<Item = Fault>) -> Self {
-        self.faults.extend(faults);
+        self.0.faults.extend(faults);
         self
     }
 
     /// Adds a header to the answer.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
+        self.0.headers.push((name, value));
         self
     }
 
     /// Adds an extension member to the document.
     #[must_use]
     pub fn member(mut self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.members.push((name, value.into()));
+        self.0.members.push((name, value.into()));
         self
     }
 
     /// What the log should know and the client should not.
     #[must_use]
     pub fn source(mut self, source: impl std::fmt::Display) -> Self {
-        self.source = Some(source.to_string());
+        self.0.source = Some(source.to_string());
         self
     }
 
     /// Whether any fault was added.
     pub fn has_faults(&self) -> bool {
-        !self.faults.is_empty()
+        !self.0.faults.is_empty()
     }
 
     /// The kind.
     pub fn code(&self) -> &'static ProblemCode {
-        self.code
+        self.0.code
     }
 
     /// A 503 that says when to come back.
@@ -130,25 +134,26 @@ pub struct ProblemTrace {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.code.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let this = *self.0;
+        let status = StatusCode::from_u16(this.code.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut document = json!({
-            "type": format!("/docs/problems#{}", self.code.code),
-            "title": self.code.title,
-            "status": self.code.status,
-            "code": self.code.code,
+            "type": format!("/docs/problems#{}", this.code.code),
+            "title": this.code.title,
+            "status": this.code.status,
+            "code": this.code.code,
         });
-        if let Some(detail) = self.detail {
+        if let Some(detail) = this.detail {
             document["detail"] = detail.into();
         }
-        if !self.faults.is_empty() {
-            let faults = self.faults.into_iter();
+        if !this.faults.is_empty() {
+            let faults = this.faults.into_iter();
             document["errors"] =
                 faults.map(|f| json!({ "pointer": f.pointer, "detail": f.detail })).collect();
         }
-        for (name, value) in self.members {
+        for (name, value) in this.members {
             document[name] = value;
         }
-        let trace = ProblemTrace { code: self.code.code, source: self.source };
+        let trace = ProblemTrace { code: this.code.code, source: this.source };
         if let Some(id) = request::current_id() {
             document["instance"] = format!("urn:request:{id}").into();
         }
@@ -156,7 +161,7 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        for (name, value) in self.headers {
+        for (name, value) in this.headers {
             headers.append(name, value);
         }
         response.extensions_mut().insert(trace);

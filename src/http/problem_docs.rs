@@ -1,5 +1,7 @@
 //! `/docs/problems`: where the `type` of every problem leads. Made from the same constants as the answers.
 
+use std::fmt::Write;
+
 use axum::Router;
 use axum::response::Html;
 use axum::routing::get;
@@ -20,8 +22,9 @@ fn page(codes: &[&'static ProblemCode]) -> String {
     let mut rows = String::new();
     for code in codes {
         let ProblemCode { code, status, title, help } = code;
-        rows += &format!(
-            "<section id=\"{code}\"><h2><code>{code}</code> · {status}</h2><p><strong>{title}.</strong> {help}</p></section>\n"
+        let _ = writeln!(
+            rows,
+            "<section id=\"{code}\"><h2><code>{code}</code> · {status}</h2><p><strong>{title}.</strong> {help}</p></section>"
         );
     }
     format!(

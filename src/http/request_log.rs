@@ -66,12 +66,13 @@ pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) 
     counter!(HTTP_REQUESTS, "route" => route.clone(), "method" => method, "status" => status.as_str().to_owned()).increment(1);
     histogram!(HTTP_REQUEST_SECONDS, "route" => route, "method" => method).record(latency.as_secs_f64());
     span.in_scope(|| {
-        write_line(status.as_u16(), latency, &info, response.extensions().get::<ProblemTrace>())
+        write_line(status.as_u16(), latency, &info, response.extensions().get::<ProblemTrace>());
     });
     response
 }
 
 /// What a panic in a handler becomes, for `tower_http`'s catch-panic layer.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that the layer calls")]
 pub fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());

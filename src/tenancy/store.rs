@@ -138,7 +138,7 @@ pub async fn insert_key(pool: &PgPool, key: &NewKey<'_>) -> Result<(), Error> {
     )
     .execute(&mut *tx)
     .await?;
-    Ok(tx.commit().await.map_err(|error| Error::from(error).during_commit())?)
+    tx.commit().await.map_err(|error| Error::from(error).during_commit())
 }
 
 /// What authentication needs of a key.
