@@ -65,9 +65,7 @@ impl Drop for TestDatabase {
             });
         })
         .join();
-        if dropped.is_err() && !std::thread::panicking() {
-            panic!("the test's database could not be dropped");
-        }
+        assert!(dropped.is_ok() || std::thread::panicking(), "the test's database could not be dropped");
     }
 }
 
