@@ -126,17 +126,19 @@ fn bindir(pg_config: &Path) -> Option<PathBuf> {
 
 /// The command that installs PostgreSQL with the package manager of this machine.
 fn install_command(path: Option<&OsStr>, root: bool) -> String {
-    let sudo = if root { "" } else { "sudo " };
-    if find_in_path(path, "apt-get").is_some() {
+    let has = |program: &str| find_in_path(path, program).is_some();
+    let sudo = if root || !has("sudo") { "" } else { "sudo " };
+    let command = if has("apt-get") {
         format!("{sudo}apt-get update && {sudo}apt-get install -y postgresql")
-    } else if find_in_path(path, "dnf").is_some() {
+    } else if has("dnf") {
         // Red Hat 9 defaults to 13 and has newer versions as module streams; Fedora knows no modules.
         format!("{sudo}dnf module enable -y postgresql:16; {sudo}dnf install -y postgresql-server")
-    } else if find_in_path(path, "brew").is_some() {
-        "brew install postgresql@17".to_owned()
+    } else if has("brew") {
+        return "brew install postgresql@17".to_owned();
     } else {
-        "your package manager (the package with the PostgreSQL server)".to_owned()
-    }
+        return "your package manager (the package with the PostgreSQL server)".to_owned();
+    };
+    if root || has("sudo") { command } else { format!("su -c '{command}'") }
 }
 
 #[cfg(test)]
@@ -161,12 +163,16 @@ mod tests {
     fn the_install_command_fits_the_machine_and_the_user() {
         let machine = tempfile::tempdir().expect("temporary directory");
         let path = Some(machine.path().as_os_str());
+        let add = |program: &str| std::fs::write(machine.path().join(program), "").expect("write");
         assert!(install_command(path, true).starts_with("your package manager"));
-        std::fs::write(machine.path().join("brew"), "").expect("write");
+        add("brew");
         assert_eq!(install_command(path, false), "brew install postgresql@17");
-        std::fs::write(machine.path().join("dnf"), "").expect("write");
+        add("dnf");
         assert!(install_command(path, true).ends_with("; dnf install -y postgresql-server"));
-        std::fs::write(machine.path().join("apt-get"), "").expect("write");
+        add("apt-get");
+        assert_eq!(install_command(path, true), "apt-get update && apt-get install -y postgresql");
+        assert_eq!(install_command(path, false), "su -c 'apt-get update && apt-get install -y postgresql'");
+        add("sudo");
         assert_eq!(install_command(path, false), "sudo apt-get update && sudo apt-get install -y postgresql");
     }
 }
