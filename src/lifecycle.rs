@@ -46,18 +46,26 @@ impl Tasks {
         (tasks, Deaths(heard))
     }
 
-    /// Runs `task` until it ends or the process stops. Its end before that counts as its death.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
+    /// Runs `task` until the process stops. Its end before that counts as its death.
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        let (stopping, deaths) = (self.stopping.clone(), self.deaths.clone());
-        let inner = tokio::spawn(self.tracker.track_future(async move {
+        let stopping = self.stopping.clone();
+        self.spawn_stopping_itself(name, async move {
             tokio::select! {
-                () = stopping.cancelled() => true,
-                () = task => false,
+                () = stopping.cancelled() => {}
+                () = task => {}
             }
-        }));
+        });
+    }
+
+    /// Runs a `task` that watches [`Tasks::stopping`] itself, because it has something to finish. Its end before a
+    /// stop counts as its death.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that spawns")]
+    pub fn spawn_stopping_itself(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let (stopping, deaths) = (self.stopping.clone(), self.deaths.clone());
+        let running = tokio::spawn(self.tracker.track_future(task));
         tokio::spawn(async move {
-            if !matches!(inner.await, Ok(true)) {
+            let ended = running.await;
+            if ended.is_err() || !stopping.is_cancelled() {
                 tracing::error!(task = name, "a background task died");
                 let _ = deaths.send(name);
             }

@@ -72,11 +72,14 @@ async fn with_database(
         header_timeout: Duration::from_secs(app.config.server.header_timeout_seconds),
     };
     let address = listener.local_addr()?;
-    tasks.spawn("public listener", serve(listener, app.public_router(), limits, tasks.clone()));
+    tasks.spawn_stopping_itself(
+        "public listener",
+        serve(listener, app.public_router(), limits, tasks.clone()),
+    );
     if let Some(ops) = ops {
         tracing::info!(address = %ops.local_addr()?, "operator's listener");
         let limits = Limits { name: "ops", max_connections: 64, ..limits };
-        tasks.spawn("ops listener", serve(ops, app.ops_router(), limits, tasks.clone()));
+        tasks.spawn_stopping_itself("ops listener", serve(ops, app.ops_router(), limits, tasks.clone()));
     }
     tracing::info!(%address, database = ?target, version = env!("CARGO_PKG_VERSION"), "serving");
     if args.demo {

@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use metrics::gauge;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
 use crate::lifecycle::Tasks;
@@ -29,39 +29,53 @@ pub struct Limits {
     pub header_timeout: Duration,
 }
 
-/// Serves until `tasks` stops. Never returns before.
+/// How long a stop still serves connections that have just been made: their first request may be on its way.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// Serves until `tasks` stops. Connections that the kernel has queued by then are still taken: their clients have
+/// been told that they are connected.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits, tasks: Tasks) {
     let slots = Arc::new(Semaphore::new(limits.max_connections));
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let accepted = tokio::select! {
+            biased;
+            accepted = listener.accept() => accepted,
+            // Polled second: whoever is in the queue comes first.
+            () = tasks.stopping().cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, _)) => tasks.spawn_short(attend(stream, router.clone(), limits, tasks.clone(), slot)),
             Err(error) => {
                 // Out of file descriptors, or the client was gone already: neither is a reason to end.
                 tracing::warn!(%error, listener = limits.name, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
             }
-        };
-        let (router, stopping) = (router.clone(), tasks.stopping().clone());
-        tasks.spawn_short(async move {
-            gauge!(HTTP_CONNECTIONS, "listener" => limits.name).increment(1.0);
-            let connection = connection(stream, router, limits.header_timeout);
-            tokio::pin!(connection);
-            let ended = tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = stopping.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
-            };
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a connection ended early");
-            }
-            gauge!(HTTP_CONNECTIONS, "listener" => limits.name).decrement(1.0);
-            drop(slot);
-        });
+        }
     }
+}
+
+/// Serves one connection to its end; on a stop it finishes what it is answering.
+async fn attend(stream: TcpStream, router: Router, limits: Limits, tasks: Tasks, slot: OwnedSemaphorePermit) {
+    gauge!(HTTP_CONNECTIONS, "listener" => limits.name).increment(1.0);
+    let connection = connection(stream, router, limits.header_timeout);
+    tokio::pin!(connection);
+    let stop = async {
+        tasks.stopping().cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+    gauge!(HTTP_CONNECTIONS, "listener" => limits.name).decrement(1.0);
+    drop(slot);
 }
 
 type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<BoxedService>>;

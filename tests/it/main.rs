@@ -3,5 +3,6 @@
 mod architecture;
 mod catalogue;
 mod cluster;
+mod process;
 mod support;
 mod tenancy;

@@ -8,6 +8,8 @@ pub mod actor;
 pub mod answer;
 pub mod chaos;
 pub mod database;
+pub mod process;
+pub mod wire;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

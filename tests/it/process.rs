@@ -1,0 +1,167 @@
+//! The real binary: start, refusal to start, and stop under load.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::support::database::TestDatabase;
+use crate::support::process::{Server, resolute, url};
+use crate::support::wire;
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sigterm_under_load_loses_no_request_and_turns_readiness_off_first() {
+    let database = TestDatabase::create().await;
+    let url = url(database.target());
+    let mut server = Server::start(&[("DATABASE_URL", &url), ("RESOLUTE__SERVER__DRAIN_DELAY_SECONDS", "1")]);
+    assert_eq!(server.request("GET", "/health/ready", &[], "").expect("answer").status, 200);
+    let (stop, saw_unready) = (AtomicBool::new(false), AtomicBool::new(false));
+    let failures = std::thread::scope(|scope| {
+        let load: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let (mut answers, mut failures) = (0_u32, Vec::new());
+                    while !stop.load(Ordering::Relaxed) {
+                        match wire::request(&server.address, "GET", "/health/ready", &[], "") {
+                            Ok(answer) if answer.status == 200 => {}
+                            Ok(answer) => {
+                                assert_eq!(answer.status, 503);
+                                assert!(answer.body.contains("\"draining\":true"), "{}", answer.body);
+                                assert_eq!(answer.header("connection"), Some("close"));
+                                // What a load balancer does: it sends no more here.
+                                saw_unready.store(true, Ordering::Relaxed);
+                                break;
+                            }
+                            Err(error) => failures.push(error),
+                        }
+                        answers += 1;
+                    }
+                    assert!(answers > 0);
+                    failures
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(300));
+        server.signal(Signal::TERM);
+        let end = Instant::now() + Duration::from_secs(20);
+        while !load.iter().all(std::thread::ScopedJoinHandle::is_finished) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        stop.store(true, Ordering::Relaxed);
+        load.into_iter().flat_map(|thread| thread.join().expect("load")).collect::<Vec<_>>()
+    });
+    assert!(server.wait().success());
+    assert!(saw_unready.load(Ordering::Relaxed), "readiness was never off");
+    assert!(failures.is_empty(), "{failures:?}");
+}
+
+#[tokio::test]
+async fn a_schema_that_is_not_the_programs_is_refused() {
+    let empty = TestDatabase::create_empty().await;
+    let environment = [
+        ("DATABASE_URL", &*url(empty.target())),
+        ("RESOLUTE__DATABASE__MIGRATE_AT_START", "false"),
+        ("PORT", "0"),
+        ("RESOLUTE__OPS__LISTEN", ""),
+    ];
+    let refused = resolute(&["serve"], &environment).output().expect("runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("resolute migrate"), "{}", text(&refused.stderr));
+
+    let done = resolute(&["migrate", "--json"], &environment).output().expect("runs");
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let again = resolute(&["migrate"], &environment).output().expect("runs");
+    assert_eq!(text(&again.stdout), "the schema is up to date\n");
+
+    let mut connection = TestDatabase::connect(empty.target()).await;
+    sqlx::query("INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (9999, 'later', true, '', 0)")
+        .execute(&mut connection)
+        .await
+        .expect("a row");
+    for command in [&["serve"][..], &["migrate"][..], &["key", "list"][..]] {
+        let refused = resolute(command, &environment).output().expect("runs");
+        assert_eq!(refused.status.code(), Some(1), "{command:?}");
+        assert!(text(&refused.stderr).contains("newer"), "{}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn configuration_faults_are_all_named_and_wrong_usage_exits_2() {
+    let environment = [
+        ("RESOLUTE__SERVER__LISTEN", "nowhere"),
+        ("RESOLUTE__DATABASE__URL", "mysql://x"),
+        ("RESOLUTE__HEADROOM__WARN_RATIO", "2"),
+    ];
+    let refused = resolute(&["serve"], &environment).output().expect("runs");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = text(&refused.stderr);
+    for name in ["server.listen", "database.url", "headroom.warn_ratio"] {
+        assert!(said.contains(name), "{said}");
+    }
+    let check = resolute(&["config", "check", "--json"], &environment).output().expect("runs");
+    assert_eq!(check.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&check.stdout).expect("JSON");
+    assert_eq!(json["faults"].as_array().map(Vec::len), Some(3), "{json}");
+    assert_eq!(resolute(&["config", "check"], &[]).status().expect("runs").code(), Some(0));
+
+    assert_eq!(resolute(&["serv"], &[]).output().expect("runs").status.code(), Some(2));
+    assert_eq!(
+        resolute(&["key", "create", "--scope", "editor"], &[]).output().expect("runs").status.code(),
+        Some(2)
+    );
+    assert_eq!(
+        resolute(&["key", "create", "--scope", "king"], &[]).output().expect("runs").status.code(),
+        Some(2)
+    );
+    assert_eq!(resolute(&["--help"], &[]).output().expect("runs").status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn commands_make_tenants_and_keys_that_the_server_accepts() {
+    let database = TestDatabase::create().await;
+    let url = url(database.target());
+    let environment = [("DATABASE_URL", &*url)];
+    let run = |arguments: &[&str]| resolute(arguments, &environment).output().expect("runs");
+    assert!(run(&["tenant", "create", "--slug", "acme", "--name", "Acme"]).status.success());
+    let twice = run(&["tenant", "create", "--slug", "acme"]);
+    assert_eq!(twice.status.code(), Some(1));
+    assert!(text(&twice.stderr).contains("already"));
+    let made = run(&["key", "create", "--tenant", "acme", "--scope", "admin", "--expires", "90d"]);
+    let key = text(&made.stdout).trim().to_owned();
+    assert!(key.starts_with("rsl_"), "{}", text(&made.stderr));
+
+    let server = Server::start(&environment);
+    let bearer = format!("Bearer {key}");
+    let authorization = [("Authorization", bearer.as_str())];
+    let id = key.split('_').nth(1).expect("id");
+    let read = || server.request("GET", &format!("/api/v1/keys/{id}"), &authorization, "").expect("answer");
+    assert_eq!(read().status, 200);
+    assert!(read().body.contains("\"expires_at\":\"20"));
+    let listed = run(&["key", "list", "--tenant", "acme", "--json"]);
+    assert!(!text(&listed.stdout).contains(&key), "a listing shows no secret");
+    assert!(run(&["key", "revoke", id]).status.success());
+    assert_eq!(read().status, 401, "a revoked key is refused at once");
+}
+
+#[tokio::test]
+async fn a_port_in_use_is_said_before_anything_is_touched() {
+    let database = TestDatabase::create_empty().await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("address").to_string();
+    let url = url(database.target());
+    let refused =
+        resolute(&["serve", "--listen", &address], &[("DATABASE_URL", &url)]).output().expect("runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("server.listen"), "{}", text(&refused.stderr));
+    let mut connection = TestDatabase::connect(database.target()).await;
+    let tables: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+            .fetch_one(&mut connection)
+            .await
+            .expect("catalogue");
+    assert_eq!(tables, 0);
+}
