@@ -7,7 +7,7 @@ CREATE TABLE headroom_samples (
     measured_at    timestamptz NOT NULL,
     last_value     bigint NOT NULL,
     CONSTRAINT headroom_samples_pkey PRIMARY KEY (hour_starts_at, sequence_name),
-    CONSTRAINT headroom_samples_measured_in_hour_check
+    CONSTRAINT headroom_samples_measured_in_hour
         CHECK (measured_at >= hour_starts_at AND measured_at < hour_starts_at + interval '1 hour')
 );
 

@@ -3,5 +3,6 @@
 mod architecture;
 mod catalogue;
 mod cluster;
+mod headroom;
 mod support;
 mod tenancy;

@@ -1,7 +1,7 @@
 //! What the catalogue and the statistics say: sequences, the columns they feed, rows, ages, sizes.
 //!
-//! Each question is one statement and none holds a lock for longer, so objects may vanish between two of
-//! them; what is no longer there is left out by the caller. Temporary tables are left out: they are
+//! No statement locks a user's table, so none waits for a migration; objects may vanish between two
+//! statements, and what is no longer there is left out by the caller. Temporary tables are left out: they are
 //! private to a session and end with it. Nothing here reads a sequence or counts rows.
 
 use sqlx::PgConnection;
@@ -81,9 +81,15 @@ pub(super) async fn list_sequences(db: &mut PgConnection) -> sqlx::Result<Vec<Se
 // A partition repeats its parent's columns and, if serial, its default: the parent's line covers both.
 // A partition that is fed by a sequence of its own keeps its line. Domains are unfolded to the type beneath,
 // whose modifier is the innermost one that is given.
+// pg_get_expr(…, 0) rather than (…, adrelid): the latter locks each table and would wait for a migration.
+// Only defaults can do without the table, so generated columns, which cannot call nextval, have no text here.
 const COLUMNS: &str = "
 /* headroom: columns */
-WITH RECURSIVE fed AS (
+WITH RECURSIVE texts AS (
+    SELECT ad.oid, ad.adrelid, ad.adnum, CASE WHEN a.attgenerated = '' THEN pg_catalog.pg_get_expr(ad.adbin, 0) END AS expression
+      FROM pg_catalog.pg_attrdef ad
+      JOIN pg_catalog.pg_attribute a ON a.attrelid = ad.adrelid AND a.attnum = ad.adnum
+), fed AS (
     SELECT d.refobjid AS relid, d.refobjsubid AS attnum, d.objid AS seqid
       FROM pg_catalog.pg_depend d
       JOIN pg_catalog.pg_class s ON s.oid = d.objid AND s.relkind = 'S'
@@ -96,13 +102,13 @@ WITH RECURSIVE fed AS (
                                  AND d.refclassid = 'pg_catalog.pg_class'::regclass
       JOIN pg_catalog.pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
     UNION
-    SELECT ad.adrelid, ad.adnum, NULL
-      FROM pg_catalog.pg_attrdef ad
-     WHERE pg_catalog.pg_get_expr(ad.adbin, ad.adrelid) LIKE '%nextval((%'
-        OR (pg_catalog.pg_get_expr(ad.adbin, ad.adrelid) LIKE '%nextval(%' AND NOT EXISTS (
+    SELECT texts.adrelid, texts.adnum, NULL
+      FROM texts
+     WHERE texts.expression LIKE '%nextval((%'
+        OR (texts.expression LIKE '%nextval(%' AND NOT EXISTS (
             SELECT 1 FROM pg_catalog.pg_depend d
               JOIN pg_catalog.pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
-             WHERE d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = ad.oid
+             WHERE d.classid = 'pg_catalog.pg_attrdef'::regclass AND d.objid = texts.oid
                AND d.refclassid = 'pg_catalog.pg_class'::regclass))
 ), base AS (
     SELECT t.oid AS typid, t.oid AS base, t.typtype, t.typbasetype, t.typtypmod, -1 AS typmod
@@ -117,14 +123,13 @@ SELECT c.oid AS table_oid, n.nspname AS schema, c.relname AS \"table\", a.attnam
        CASE WHEN base.base = a.atttypid THEN a.atttypmod ELSE base.typmod END AS base_typmod,
        NOT EXISTS (SELECT 1 FROM pg_catalog.pg_index i
                     WHERE i.indrelid = c.oid AND i.indisunique AND a.attnum = ANY (i.indkey::int2[])) AS may_repeat,
-       fed.seqid AS sequence_oid,
-       pg_catalog.pg_get_expr(ad.adbin, ad.adrelid) AS \"default\"
+       fed.seqid AS sequence_oid, texts.expression AS \"default\"
   FROM fed
   JOIN pg_catalog.pg_class c ON c.oid = fed.relid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_attribute a ON a.attrelid = fed.relid AND a.attnum = fed.attnum AND NOT a.attisdropped
   JOIN base ON base.typid = a.atttypid AND base.typtype <> 'd'
-  LEFT JOIN pg_catalog.pg_attrdef ad ON ad.adrelid = fed.relid AND ad.adnum = fed.attnum
+  LEFT JOIN texts ON texts.adrelid = fed.relid AND texts.adnum = fed.attnum
  WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND c.relpersistence <> 't'
    AND NOT (c.relispartition AND EXISTS (
         SELECT 1 FROM pg_catalog.pg_partition_ancestors(c.oid) ancestor
@@ -167,17 +172,27 @@ pub(super) struct RowsRow {
 
 // reltuples is −1 before the first ANALYZE and old between two; the live-tuple counter is exact but lost in
 // a crash. The greater one errs to the side of less headroom until the next vacuum puts it right.
-// A partitioned table has the rows of its leaves, which are not listed themselves.
+// A partitioned table has the rows of its leaves, which are not listed themselves
+// (pg_inherits, because pg_partition_tree locks them).
 const ROWS: &str = "
 /* headroom: rows */
+WITH RECURSIVE part AS (
+    SELECT c.oid AS table_oid, c.oid AS relid, c.relkind, c.reltuples
+      FROM pg_catalog.pg_class c
+     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
+    UNION ALL
+    SELECT part.table_oid, c.oid, c.relkind, c.reltuples
+      FROM part
+      JOIN pg_catalog.pg_inherits i ON part.relkind = 'p' AND i.inhparent = part.relid
+      JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid
+)
 SELECT c.oid AS table_oid, n.nspname AS schema, c.relname AS \"table\",
-       coalesce(sum(greatest(leaf.reltuples::bigint, pg_catalog.pg_stat_get_live_tuples(leaf.oid), 0)), 0)::bigint AS rows
-  FROM pg_catalog.pg_class c
+       coalesce(sum(greatest(part.reltuples::bigint, pg_catalog.pg_stat_get_live_tuples(part.relid), 0))
+                FILTER (WHERE part.relkind <> 'p'), 0)::bigint AS rows
+  FROM part
+  JOIN pg_catalog.pg_class c ON c.oid = part.table_oid
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  LEFT JOIN LATERAL pg_catalog.pg_partition_tree(c.oid) tree ON c.relkind = 'p' AND tree.isleaf
-  LEFT JOIN pg_catalog.pg_class leaf ON leaf.oid = CASE c.relkind WHEN 'p' THEN tree.relid ELSE c.oid END
- WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't'
-   AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
  GROUP BY c.oid, n.nspname, c.relname
  ORDER BY n.nspname, c.relname";
 

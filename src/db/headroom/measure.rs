@@ -225,7 +225,7 @@ async fn read_positions(
 /// lock timeout ends with it, also behind a transaction pooler.
 async fn read_position(db: &mut PgConnection, row: &SequenceRow) -> sqlx::Result<SequencePosition> {
     let statement = format!(
-        "/* headroom: sequence */ SET LOCAL lock_timeout = '1s'; SELECT last_value, is_called FROM {}.{}",
+        "/* headroom: sequence */ SET LOCAL lock_timeout = '200ms'; SELECT last_value, is_called FROM {}.{}",
         quote(&row.schema),
         quote(&row.name)
     );

@@ -1,0 +1,61 @@
+//! The task: what it keeps, what it says when it cannot measure, and that it ends when told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use resolute::db::headroom::{HealthStatus, Monitor, Settings, Status};
+use tokio_util::sync::CancellationToken;
+
+use super::database::{database, execute};
+
+#[tokio::test]
+async fn the_monitor_keeps_its_last_report_and_says_when_an_attempt_failed() {
+    let pool = database("monitor").await;
+    execute(&pool, "CREATE TABLE t (id smallint GENERATED ALWAYS AS IDENTITY)").await;
+    let monitor = Monitor::new(pool.clone(), Settings::default());
+    assert_eq!(monitor.health().status, HealthStatus::Unknown);
+
+    monitor.measure_once().await.expect("measured");
+    assert_eq!(monitor.health().status, HealthStatus::Measured(Status::Ok));
+    let samples: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM headroom_samples").fetch_one(&pool).await.expect("counted");
+    assert_eq!(samples, 1);
+
+    execute(&pool, "SELECT setval('t_id_seq', 32700)").await;
+    monitor.measure_once().await.expect("measured");
+    assert!(monitor.health().status.is_failing());
+
+    pool.close().await;
+    assert!(monitor.measure_once().await.is_err());
+    let health = monitor.health();
+    assert!(health.last_attempt_failed);
+    assert_eq!(health.status, HealthStatus::Measured(Status::Critical), "the last report is still recent");
+    assert_eq!(health.to_json()["last_attempt_failed"], true);
+}
+
+#[tokio::test]
+async fn a_read_only_database_is_still_measured() {
+    let pool = database("read_only").await;
+    execute(&pool, "CREATE TABLE t (id bigserial); ALTER DATABASE headroom_read_only SET default_transaction_read_only = on")
+        .await;
+    execute(&pool, "DROP TABLE headroom_samples").await;
+    let monitor = Monitor::new(pool, Settings::default());
+    monitor.measure_once().await.expect("measured");
+    assert_eq!(monitor.health().status, HealthStatus::Measured(Status::Ok));
+}
+
+#[tokio::test]
+async fn the_task_measures_at_once_and_ends_when_told() {
+    let pool = database("task").await;
+    let settings = Settings { interval: Duration::from_secs(3600), ..Settings::default() };
+    let monitor = Arc::new(Monitor::new(pool, settings));
+    let stop = CancellationToken::new();
+    let waiting = async {
+        while monitor.health().status == HealthStatus::Unknown {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+    };
+    let both = async { tokio::join!(monitor.run(stop.clone()), waiting) };
+    tokio::time::timeout(Duration::from_secs(20), both).await.expect("measured and ended");
+}
