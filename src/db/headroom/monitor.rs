@@ -9,7 +9,6 @@ use std::time::Duration;
 use sqlx::PgPool;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
-use tokio_util::sync::CancellationToken;
 
 use super::export::Exporter;
 use super::health::Health;
@@ -43,20 +42,13 @@ impl Monitor {
         Self { pool, settings, latest, exporter: Mutex::default() }
     }
 
-    /// Measures now and then once per interval until `stop` is cancelled.
-    pub async fn run(&self, stop: CancellationToken) {
+    /// Measures now and then once per interval, until it is dropped. Never returns.
+    pub async fn run(&self) {
         let mut ticks = tokio::time::interval(self.settings.interval.max(Duration::from_secs(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                _ = ticks.tick() => {}
-            }
-            let attempt = tokio::select! {
-                () = stop.cancelled() => return,
-                attempt = self.measure_once() => attempt,
-            };
-            if let Err(error) = attempt {
+            ticks.tick().await;
+            if let Err(error) = self.measure_once().await {
                 tracing::error!(error = &error as &dyn std::error::Error, "headroom was not measured");
             }
         }

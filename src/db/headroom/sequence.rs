@@ -56,6 +56,7 @@ impl IdRange {
     }
 
     /// The numbers that are in both.
+    #[must_use]
     pub fn narrowed_by(self, other: Self) -> Self {
         Self { min: self.min.max(other.min), max: self.max.min(other.max) }
     }

@@ -20,7 +20,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            interval: Duration::from_secs(60),
+            interval: Duration::from_mins(1),
             warn_ratio: 0.20,
             critical_ratio: 0.05,
             row_limit: None,

@@ -1,6 +1,7 @@
 //! Which columns are found, and that one that cannot be read never hides itself or the others.
 
-use resolute::db::headroom::{Settings, Status, UnmeasuredReason, measure};
+use resolute::db::headroom::UnmeasuredReason::{ComputedName, Locked, PermissionDenied, UnknownSequence};
+use resolute::db::headroom::{Settings, Status, measure};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnection, PgPoolOptions};
 
@@ -109,7 +110,6 @@ async fn a_default_that_names_no_sequence_or_computes_it_is_reported() {
     )
     .await;
     let found: Vec<_> = report.unmeasured.iter().map(|e| (e.column.as_str(), e.reason)).collect();
-    use UnmeasuredReason::{ComputedName, UnknownSequence};
     assert_eq!(found, [("a", ComputedName), ("b", UnknownSequence), ("c", UnknownSequence)]);
     assert_eq!(line(&report, "t", "d").last, 0);
     assert_eq!(report.status, Status::Warn);
@@ -132,7 +132,6 @@ async fn a_sequence_that_may_not_be_read_is_reported_and_hides_no_other() {
     let settings = Settings { disk_limit_bytes: Some(i64::MAX), ..Settings::default() };
     let report = measure(&reader, &settings).await.expect("measured");
     let found: Vec<_> = report.unmeasured.iter().map(|e| (e.table.as_str(), e.reason)).collect();
-    use UnmeasuredReason::PermissionDenied;
     assert_eq!(found, [("closed.t", PermissionDenied), ("hidden", PermissionDenied)]);
     assert_eq!(line(&report, "seen", "id").last, 0);
     assert_eq!(report.status, Status::Warn);
@@ -152,7 +151,7 @@ async fn a_locked_sequence_is_reported_and_does_not_hold_up_the_others() {
         .expect("locked");
     let report = report(&pool).await;
     let found: Vec<_> = report.unmeasured.iter().map(|e| (e.table.as_str(), e.reason)).collect();
-    assert_eq!(found, [("busy", UnmeasuredReason::Locked), ("gone", UnmeasuredReason::Locked)]);
+    assert_eq!(found, [("busy", Locked), ("gone", Locked)]);
     assert_eq!(line(&report, "parted", "id").last, 0);
     assert_eq!(line(&report, "free", "id").last, 0);
     holder.rollback().await.expect("rolled back");

@@ -1,10 +1,9 @@
 //! The task: what it keeps, what it says when it cannot measure, and that it ends when told.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use resolute::db::headroom::{HealthStatus, Monitor, Settings, Status};
-use tokio_util::sync::CancellationToken;
 
 use super::database::{database, execute};
 
@@ -45,17 +44,22 @@ async fn a_read_only_database_is_still_measured() {
 }
 
 #[tokio::test]
-async fn the_task_measures_at_once_and_ends_when_told() {
+async fn the_task_measures_at_once_and_again_after_the_interval() {
     let pool = database("task").await;
-    let settings = Settings { interval: Duration::from_secs(3600), ..Settings::default() };
-    let monitor = Arc::new(Monitor::new(pool, settings));
-    let stop = CancellationToken::new();
-    let waiting = async {
-        while monitor.health().status == HealthStatus::Unknown {
+    let settings = Settings { interval: Duration::from_secs(1), ..Settings::default() };
+    let monitor = Monitor::new(pool, settings);
+    let mut seen = BTreeSet::new();
+    let watch = async {
+        while seen.len() < 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
+            seen.extend(monitor.health().report.map(|report| report.measured_at));
         }
-        stop.cancel();
     };
-    let both = async { tokio::join!(monitor.run(stop.clone()), waiting) };
-    tokio::time::timeout(Duration::from_secs(20), both).await.expect("measured and ended");
+    let twice = async {
+        tokio::select! {
+            () = monitor.run() => unreachable!("the task ends only with the process"),
+            () = watch => {}
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), twice).await.expect("measured twice");
 }
