@@ -1,31 +1,59 @@
 //! A database per test, with what headroom needs of the schema, and short ways to look into a report.
 
+use std::ops::Deref;
+
+use resolute::db::Target;
 use resolute::db::headroom::{Report, Settings, TableHeadroom, measure};
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, PgPool};
 
-/// The cluster that `DATABASE_URL` names.
-#[expect(clippy::disallowed_methods, reason = "tests outside the server have no configuration to ask")]
-pub fn cluster() -> PgConnectOptions {
-    std::env::var("DATABASE_URL")
-        .unwrap_or_else(|_| "postgres://postgres@127.0.0.1:55471/postgres".to_owned())
-        .parse()
-        .expect("DATABASE_URL is an address")
+use crate::support::database::TestDatabase;
+
+/// A pool over a database that is dropped with it.
+pub struct Scratch {
+    pool: PgPool,
+    database: TestDatabase,
 }
 
-/// A new database of this name with the table of samples.
-pub async fn database(name: &str) -> PgPool {
-    let admin = PgPoolOptions::new().connect_with(cluster()).await.expect("PostgreSQL is reachable");
-    let name = format!("headroom_{name}");
-    execute(&admin, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
-    execute(&admin, &format!("CREATE DATABASE {name}")).await;
-    let pool = PgPoolOptions::new().connect_with(cluster().database(&name)).await.expect("new database");
+impl Deref for Scratch {
+    type Target = PgPool;
+
+    fn deref(&self) -> &PgPool {
+        &self.pool
+    }
+}
+
+impl Scratch {
+    /// The same database through connections that know its present defaults.
+    pub async fn reconnected(self) -> Self {
+        self.pool.close().await;
+        let pool = PgPoolOptions::new().connect_with(self.target().sqlx()).await.expect("same database");
+        Self { pool, database: self.database }
+    }
+
+    /// Where the database is.
+    pub fn target(&self) -> &Target {
+        self.database.target()
+    }
+}
+
+/// A new database with nothing but the table of samples, so that each test sees only the tables it made.
+pub async fn database() -> Scratch {
+    let database = TestDatabase::create_empty().await;
+    let pool = PgPoolOptions::new().connect_with(database.target().sqlx()).await.expect("new database");
     execute(&pool, include_str!("../../../migrations/0003_headroom.sql")).await;
-    pool
+    Scratch { pool, database }
 }
 
 pub async fn execute(pool: &PgPool, sql: &str) {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(pool).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+/// Makes a setting the database's default, for connections made from now on.
+pub async fn set_default(pool: &PgPool, setting: &str, value: &str) {
+    let alter =
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET SETTING = VALUE', current_database()); END $$";
+    execute(pool, &alter.replace("SETTING", setting).replace("VALUE", value)).await;
 }
 
 pub async fn report(pool: &PgPool) -> Report {
@@ -40,8 +68,8 @@ pub fn line<'a>(report: &'a Report, table: &str, column: &str) -> &'a TableHeadr
 }
 
 /// Runs statements on a new database and measures it.
-pub async fn measured(name: &str, sql: &str) -> Report {
-    let pool = database(name).await;
+pub async fn measured(sql: &str) -> Report {
+    let pool = database().await;
     execute(&pool, sql).await;
     report(&pool).await
 }

@@ -5,12 +5,11 @@ use resolute::db::headroom::{Settings, Status, measure};
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnection, PgPoolOptions};
 
-use super::database::{cluster, database, execute, line, measured, report};
+use super::database::{database, execute, line, measured, report};
 
 #[tokio::test]
 async fn every_way_to_feed_a_column_is_found() {
     let report = measured(
-        "ways",
         "CREATE TABLE a (id bigint GENERATED ALWAYS AS IDENTITY);
          CREATE TABLE b (id bigserial);
          CREATE SEQUENCE unowned;
@@ -37,7 +36,6 @@ async fn every_way_to_feed_a_column_is_found() {
 #[tokio::test]
 async fn a_shared_sequence_is_judged_for_each_of_its_columns() {
     let report = measured(
-        "shared",
         "CREATE SEQUENCE s;
          CREATE TABLE wide (id bigint DEFAULT nextval('s'));
          CREATE TABLE narrow (id integer DEFAULT nextval('s'));
@@ -53,9 +51,7 @@ async fn a_shared_sequence_is_judged_for_each_of_its_columns() {
 
 #[tokio::test]
 async fn odd_names_are_read_and_told_apart() {
-    let report = measured(
-        "odd_names",
-        "CREATE SCHEMA \"a.b\";
+    let report = measured("CREATE SCHEMA \"a.b\";
          CREATE SCHEMA \"Select\";
          CREATE TABLE \"a.b\".\"c\" (id bigserial);
          CREATE TABLE \"Select\".\"it's \"\"odd\"\"; DROP TABLE x\" (\"the id\" bigint GENERATED ALWAYS AS IDENTITY);
@@ -74,7 +70,6 @@ async fn odd_names_are_read_and_told_apart() {
 #[tokio::test]
 async fn partitions_share_the_line_of_their_parent_unless_they_have_a_sequence_of_their_own() {
     let report = measured(
-        "partitions",
         "CREATE TABLE p (id bigserial, n bigint GENERATED ALWAYS AS IDENTITY, k int) PARTITION BY LIST (k);
          CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
          CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2) PARTITION BY LIST (k);
@@ -89,7 +84,7 @@ async fn partitions_share_the_line_of_their_parent_unless_they_have_a_sequence_o
 
 #[tokio::test]
 async fn temporary_tables_are_not_ours_to_judge_and_unlogged_ones_are() {
-    let pool = database("persistence").await;
+    let pool = database().await;
     let mut session = pool.acquire().await.expect("connection");
     sqlx::raw_sql("CREATE TEMPORARY TABLE gone (id serial); CREATE UNLOGGED TABLE kept (id serial)")
         .execute(&mut *session)
@@ -103,7 +98,6 @@ async fn temporary_tables_are_not_ours_to_judge_and_unlogged_ones_are() {
 #[tokio::test]
 async fn a_default_that_names_no_sequence_or_computes_it_is_reported() {
     let report = measured(
-        "unresolved",
         "CREATE SEQUENCE s;
          CREATE TABLE t (a bigint DEFAULT nextval('s' || '_x'), b bigint DEFAULT nextval('missing'::text),
                          c bigint DEFAULT nextval('\"no name'::text), d bigint DEFAULT nextval('s'))",
@@ -117,17 +111,17 @@ async fn a_default_that_names_no_sequence_or_computes_it_is_reported() {
 
 #[tokio::test]
 async fn a_sequence_that_may_not_be_read_is_reported_and_hides_no_other() {
-    let pool = database("denied").await;
+    let pool = database().await;
     execute(
         &pool,
         "CREATE TABLE hidden (id bigserial); CREATE TABLE seen (id bigserial);
          CREATE SCHEMA closed; CREATE TABLE closed.t (id bigserial);
-         DO $$ BEGIN CREATE ROLE headroom_reader LOGIN; EXCEPTION WHEN OTHERS THEN NULL; END $$;
-         GRANT SELECT ON SEQUENCE seen_id_seq TO headroom_reader;
-         GRANT SELECT ON headroom_samples TO headroom_reader",
+         GRANT SELECT ON SEQUENCE seen_id_seq TO pg_signal_backend;
+         GRANT SELECT ON headroom_samples TO pg_signal_backend",
     )
     .await;
-    let reader = cluster().database("headroom_denied").username("headroom_reader");
+    // A role that every server has and that may do nothing here.
+    let reader = pool.target().sqlx().options([("role", "pg_signal_backend")]);
     let reader = PgPoolOptions::new().connect_with(reader).await.expect("reader connects");
     let settings = Settings { disk_limit_bytes: Some(i64::MAX), ..Settings::default() };
     let report = measure(&reader, &settings).await.expect("measured");
@@ -139,7 +133,7 @@ async fn a_sequence_that_may_not_be_read_is_reported_and_hides_no_other() {
 
 #[tokio::test]
 async fn a_locked_sequence_is_reported_and_does_not_hold_up_the_others() {
-    let pool = database("locked").await;
+    let pool = database().await;
     execute(&pool, "CREATE TABLE busy (id bigserial); CREATE TABLE free (id bigserial); CREATE TABLE gone (id serial);
          CREATE TABLE parted (id bigserial, twice bigint GENERATED ALWAYS AS (k * 2) STORED, k int) PARTITION BY LIST (k);
          CREATE TABLE parted1 PARTITION OF parted FOR VALUES IN (1)").await;
@@ -159,9 +153,9 @@ async fn a_locked_sequence_is_reported_and_does_not_hold_up_the_others() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_that_come_and_go_never_fail_a_measurement() {
-    let pool = database("race").await;
+    let pool = database().await;
     execute(&pool, "CREATE TABLE stays (id bigserial)").await;
-    let options = cluster().database("headroom_race");
+    let options = pool.target().sqlx();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let churn = async move {
         let mut session = PgConnection::connect_with(&options).await.expect("connects");

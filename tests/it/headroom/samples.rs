@@ -3,11 +3,11 @@
 use resolute::db::headroom::samples::insert_samples;
 use time::Duration;
 
-use super::database::{database, execute, line, report};
+use super::database::{database, execute, line, report, set_default};
 
 #[tokio::test]
 async fn a_projected_date_comes_from_samples_of_an_earlier_run() {
-    let pool = database("projection").await;
+    let pool = database().await;
     execute(
         &pool,
         "CREATE TABLE t (id integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY);
@@ -26,7 +26,7 @@ async fn a_projected_date_comes_from_samples_of_an_earlier_run() {
 
 #[tokio::test]
 async fn without_samples_there_is_neither_rate_nor_date() {
-    let pool = database("no_samples").await;
+    let pool = database().await;
     execute(&pool, "CREATE TABLE t (id bigserial)").await;
     let with_table = report(&pool).await;
     assert_eq!(line(&with_table, "t", "id").rate_per_day, None);
@@ -37,7 +37,7 @@ async fn without_samples_there_is_neither_rate_nor_date() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_servers_write_one_sample_an_hour_and_old_ones_go() {
-    let pool = database("one_an_hour").await;
+    let pool = database().await;
     execute(
         &pool,
         "CREATE SEQUENCE s; CREATE TABLE t (a bigint DEFAULT nextval('s'), b bigint DEFAULT nextval('s'), c bigserial);
@@ -46,8 +46,8 @@ async fn several_servers_write_one_sample_an_hour_and_old_ones_go() {
            FROM unnest(ARRAY[now() - interval '60 hours', now() - interval '47 hours']) AS sample (at)",
     )
     .await;
-    execute(&pool, "ALTER DATABASE headroom_one_an_hour SET default_transaction_isolation = 'serializable'")
-        .await;
+    set_default(&pool, "default_transaction_isolation", "serializable").await;
+    let pool = pool.reconnected().await;
     let first = report(&pool).await;
     let (a, b, c) = tokio::join!(
         insert_samples(&pool, &first),
@@ -62,7 +62,7 @@ async fn several_servers_write_one_sample_an_hour_and_old_ones_go() {
     later.measured_at += Duration::hours(1);
     assert_eq!(insert_samples(&pool, &later).await.expect("inserted"), 2);
     let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM headroom_samples WHERE sequence_name = 's'")
-        .fetch_one(&pool)
+        .fetch_one(&*pool)
         .await
         .expect("counted");
     assert_eq!(kept, 3, "47 hours ago, this hour, the next");
