@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod connect;
 pub mod error;
+pub mod headroom;
 pub mod migrate;
 pub mod pools;
 pub mod statement;

@@ -3,6 +3,7 @@
 mod architecture;
 mod catalogue;
 mod cluster;
+mod headroom;
 mod process;
 mod support;
 mod tenancy;

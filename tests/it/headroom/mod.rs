@@ -1,0 +1,7 @@
+//! Headroom against a real PostgreSQL: every way in which a column can be fed, and where it ends.
+
+mod database;
+mod discovery;
+mod limits;
+mod monitor;
+mod samples;
