@@ -117,6 +117,11 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Reads the name of a rule; `None` for any other.
+    pub fn parse(name: &str) -> Option<Self> {
+        (name == "plurality").then_some(Self::Plurality)
+    }
+
     /// The rule as data, part of the opening hash and of the result.
     pub fn document(self) -> Canonical {
         match self {

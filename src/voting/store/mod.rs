@@ -1,0 +1,23 @@
+//! Voting's management SQL: one file per table family, compile-time checked.
+//!
+//! What happens under load (casting, closing) is in the hot files, on the other driver.
+
+pub mod meetings;
+pub mod opening;
+pub mod participants;
+pub mod polls;
+pub mod results;
+
+use sqlx::{Postgres, Transaction};
+
+use crate::db::{self, Db};
+
+/// Opens a transaction at the isolation the protocol needs, whatever the database's default.
+pub async fn begin(db: &Db) -> Result<Transaction<'static, Postgres>, db::Error> {
+    Ok(db.management().begin_with("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").await?)
+}
+
+/// A stored value that the code does not know: the row was written by something else.
+fn impossible(table: &str, column: &str, value: &str, key: i64) -> db::Error {
+    db::Error::Internal(format!("{table} {key}: column {column} holds the unknown value {value:?}").into())
+}
