@@ -222,16 +222,14 @@ mod tests {
 
     #[test]
     fn a_key_with_another_choice_is_refused() {
-        assert_eq!(
-            refusal(judge(&poll(), &voted(Some("k")), submission(12, Some("k")))),
-            Refusal::KeyReused
-        );
+        assert_eq!(refusal(judge(&poll(), &voted(Some("k")), submission(12, Some("k")))), Refusal::KeyReused);
     }
 
     #[test]
     fn a_second_ballot_is_refused_with_the_reference_of_the_first() {
         for key in [None, Some("other")] {
-            let Refusal::AlreadyVoted(receipt) = refusal(judge(&poll(), &voted(Some("k")), submission(11, key)))
+            let Refusal::AlreadyVoted(receipt) =
+                refusal(judge(&poll(), &voted(Some("k")), submission(11, key)))
             else {
                 panic!("not already voted")
             };

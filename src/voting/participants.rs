@@ -112,7 +112,7 @@ impl Voting {
             .collect();
         let rows: Vec<participants::NewRow> = added.iter().map(|added| self.row_of(added)).collect();
         participants::insert_participants(&mut tx, tenant_id, meeting_id, &rows, self.clock.now()).await?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(added)
     }
 
@@ -151,7 +151,7 @@ impl Voting {
         let token = MintedToken::new(tenant_id, participant_id, self.ids.bytes());
         participants::update_token(&mut tx, tenant_id, participant_id, &token.sha256()).await?;
         polls::update_generations(&mut tx, tenant_id, meeting_id).await?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(token)
     }
 
@@ -165,7 +165,7 @@ impl Voting {
         meetings::lock_meeting(&mut tx, tenant_id, meeting_id).await?;
         participants::tombstone_participant(&mut tx, tenant_id, participant_id, self.clock.now()).await?;
         polls::update_generations(&mut tx, tenant_id, meeting_id).await?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(())
     }
 

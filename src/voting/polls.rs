@@ -29,21 +29,21 @@ impl Voting {
         let now = self.clock.now();
         let poll_id = polls::insert_poll(&mut tx, tenant_id, meeting_id, settings, now).await?;
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(poll)
     }
 
-    /// Replaces the settings of a draft that the caller has seen at `generation`.
+    /// Replaces the settings of a draft whose generation is one that the caller has seen.
     pub async fn change_poll(
         &self,
         tenant_id: i64,
         poll_id: i64,
-        generation: i64,
+        accepts: impl Fn(i64) -> bool,
         settings: &Settings,
     ) -> Result<Poll, VotingError> {
         let mut tx = store::begin(&self.db).await?;
         let poll = polls::lock_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        if poll.generation != generation {
+        if !accepts(poll.generation) {
             return Err(VotingError::Changed);
         }
         if poll.state != PollState::Draft {
@@ -51,7 +51,7 @@ impl Voting {
         }
         polls::update_draft(&mut tx, tenant_id, poll_id, settings).await?;
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(poll)
     }
 
@@ -80,10 +80,17 @@ impl Voting {
         let terms = terms_of(&poll);
         let opened = event::opened(&terms, &electorate, entitled);
         opening::insert_electorate(&mut tx, tenant_id, poll_id, poll.round, &voters).await?;
-        opening::update_opened(&mut tx, tenant_id, poll_id, poll.round, (&terms.hash(), &electorate), &opened)
-            .await?;
+        opening::update_opened(
+            &mut tx,
+            tenant_id,
+            poll_id,
+            poll.round,
+            (&terms.hash(), &electorate),
+            &opened,
+        )
+        .await?;
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(poll)
     }
 
@@ -108,7 +115,7 @@ impl Voting {
         }
         polls::update_deadline(&mut tx, tenant_id, poll_id, closes_at).await?;
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(poll)
     }
 
@@ -122,7 +129,7 @@ impl Voting {
         rules::may_step_poll(poll.state, PollState::Cancelled)?;
         polls::update_cancelled(&mut tx, tenant_id, poll_id).await?;
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(poll)
     }
 
@@ -138,7 +145,7 @@ impl Voting {
         }
         results::update_published(&mut tx, tenant_id, poll_id, poll.round).await?;
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
-        tx.commit().await?;
+        store::commit(tx).await?;
         Ok(poll)
     }
 }

@@ -72,8 +72,20 @@ pub fn result_document(round: &Round<'_>, tally: &Tally) -> Canonical {
     ])
 }
 
+/// The numbers of an open poll whose results are live: no verdict, nothing that lasts.
+pub fn interim_document(poll_id: i64, round: i32, tally: &Tally) -> Canonical {
+    Canonical::object([
+        ("cast", tally.cast.document()),
+        ("entitled", tally.entitled.document()),
+        ("interim", Canonical::Flag(true)),
+        ("options", options_document(tally)),
+        ("poll", Canonical::text(poll_id)),
+        ("round", Canonical::Whole(round.into())),
+    ])
+}
+
 /// The options with their votes and percentages of the votes cast, in the poll's order.
-pub fn options_document(tally: &Tally) -> Canonical {
+fn options_document(tally: &Tally) -> Canonical {
     let parts: Vec<i128> = tally.options.iter().map(|option| option.votes.weight.micros()).collect();
     let wholes = whole_percents(&parts);
     Canonical::list(tally.options.iter().enumerate().map(|(place, option)| {

@@ -2,6 +2,8 @@
 //!
 //! It adds up what the store grouped; it draws no conclusion (that is the rule's business).
 
+use std::ops::Add;
+
 use crate::voting::record::canonical::Canonical;
 use crate::voting::weight::Amount;
 
@@ -22,10 +24,12 @@ impl Count {
             ("weight", Canonical::text(self.weight)),
         ])
     }
+}
 
-    fn add(&mut self, other: Self) {
-        self.heads += other.heads;
-        self.weight = self.weight + other.weight;
+impl Add for Count {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { heads: self.heads + other.heads, weight: self.weight + other.weight }
     }
 }
 
@@ -85,8 +89,8 @@ pub fn tally(
             .iter_mut()
             .find(|option| option.choice.option_id == option_id)
             .ok_or(TallyError::UnknownOption(option_id))?;
-        option.votes.add(votes);
-        cast.add(votes);
+        option.votes = option.votes + votes;
+        cast = cast + votes;
     }
     if cast.heads > entitled.heads || cast.weight > entitled.weight {
         return Err(TallyError::MoreThanEntitled);
@@ -152,7 +156,8 @@ pub(crate) mod tests {
             turned.reverse();
             let mut grouped = std::collections::BTreeMap::<i64, Count>::new();
             for (option, votes) in one_each(&turned) {
-                grouped.entry(option).or_default().add(votes);
+                let sum = grouped.entry(option).or_default();
+                *sum = *sum + votes;
             }
             prop_assert_eq!(&single, &tally(entitled, choices(&["A", "B", "C"]), grouped).unwrap());
             prop_assert_eq!(single.options.iter().map(|option| option.votes.heads).sum::<u64>(), single.cast.heads);

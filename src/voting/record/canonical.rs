@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 pub enum Canonical {
     /// `null`
     Null,
+    /// `true` or `false`
+    Flag(bool),
     /// A whole number. Counts and places in a log only, which stay below 2^53; ids are texts.
     Whole(i64),
     /// A string.
@@ -47,6 +49,7 @@ impl Canonical {
     fn write(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
+            Self::Flag(flag) => out.push_str(if *flag { "true" } else { "false" }),
             Self::Whole(number) => {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "{number}");

@@ -14,7 +14,12 @@ use crate::db::{self, Db};
 
 /// Opens a transaction at the isolation the protocol needs, whatever the database's default.
 pub async fn begin(db: &Db) -> Result<Transaction<'static, Postgres>, db::Error> {
-    Ok(db.management().begin_with("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").await?)
+    Ok(db.management().begin_with(db::BEGIN).await?)
+}
+
+/// Commits; a connection that breaks meanwhile leaves the outcome unknown.
+pub async fn commit(tx: Transaction<'static, Postgres>) -> Result<(), db::Error> {
+    tx.commit().await.map_err(|error| db::Error::from(error).during_commit())
 }
 
 /// A stored value that the code does not know: the row was written by something else.

@@ -93,8 +93,7 @@ pub async fn list_live_counts(
     let mut groups = Vec::new();
     for row in rows {
         let group = count_of(row.heads, &row.weight_micros)?;
-        entitled.heads += group.heads;
-        entitled.weight = entitled.weight + group.weight;
+        entitled = entitled + group;
         groups.extend(row.option_id.map(|option_id| (option_id, group)));
     }
     Ok((entitled, groups))
