@@ -32,21 +32,22 @@ CREATE TABLE participants (
     CONSTRAINT participants_pkey PRIMARY KEY (tenant_id, participant_id),
     CONSTRAINT participants_meeting_id_fkey FOREIGN KEY (tenant_id, meeting_id) REFERENCES meetings (tenant_id, meeting_id),
     CONSTRAINT participants_record_key_key UNIQUE (tenant_id, record_key),
-    CONSTRAINT participants_email_key_key UNIQUE (tenant_id, meeting_id, email_key),
-    CONSTRAINT participants_external_reference_key UNIQUE (tenant_id, meeting_id, external_reference),
     CONSTRAINT participants_weight_positive CHECK (weight_micros > 0),
     CONSTRAINT participants_salt_length CHECK (octet_length(salt) = 32),
     CONSTRAINT participants_token_length CHECK (octet_length(token_sha256) = 32)
 );
 COMMENT ON TABLE participants IS 'Somebody entitled to vote in a meeting, with the one ballot token they hold (only its SHA-256).';
+COMMENT ON COLUMN participants.removed_at IS 'Set when the person leaves: the token is dead, frozen electorates and results stay as they are.';
 COMMENT ON COLUMN participants.record_key IS 'Random id under which the record knows this person, so that erasing the clear data breaks no hash.';
 COMMENT ON COLUMN participants.salt IS 'Hashed with name and reference into the electorate; erased with them.';
 COMMENT ON COLUMN participants.weight_micros IS 'Votes this person casts, in millionths.';
 COMMENT ON COLUMN participants.email_key IS 'Normalised form of the address, for uniqueness; the form shown is in email.';
 COMMENT ON INDEX participants_pkey IS 'Serves authentication of a ballot token (tenant and participant are part of it).';
 COMMENT ON INDEX participants_record_key_key IS 'A record key names one person.';
-COMMENT ON INDEX participants_email_key_key IS 'One participant an address in a meeting.';
-COMMENT ON INDEX participants_external_reference_key IS 'One participant a reference in a meeting.';
+CREATE UNIQUE INDEX participants_email_key_key ON participants (tenant_id, meeting_id, email_key) WHERE removed_at IS NULL;
+COMMENT ON INDEX participants_email_key_key IS 'One participant an address in a meeting; a person who was removed can be added again.';
+CREATE UNIQUE INDEX participants_external_reference_key ON participants (tenant_id, meeting_id, external_reference) WHERE removed_at IS NULL;
+COMMENT ON INDEX participants_external_reference_key IS 'One participant a reference in a meeting; a person who was removed can be added again.';
 CREATE INDEX participants_meeting_id_idx ON participants (tenant_id, meeting_id, participant_id);
 COMMENT ON INDEX participants_meeting_id_idx IS 'Serves the freezing of an electorate and the listing of a meeting''s participants.';
 
@@ -132,6 +133,7 @@ CREATE TABLE ballots (
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.01);
 COMMENT ON TABLE ballots IS 'One row a ballot, keyed by round: choice, event hash, place in the log and idempotency key together, because the number of rows and keys a cast writes decides how many casts a second there are. No foreign keys: the writer holds the poll''s lock and judged the voter against the frozen electorate.';
 COMMENT ON COLUMN ballots.event_index IS 'Place in the round''s log, from 0; the opening is 0.';
+COMMENT ON COLUMN ballots.choice IS 'Option ids as an array of texts; for a single choice exactly one.';
 COMMENT ON INDEX ballots_pkey IS 'One ballot a participant and round; serves casting, the voter''s own ballot and the count.';
 
 CREATE TABLE poll_events (
@@ -140,7 +142,7 @@ CREATE TABLE poll_events (
     round       integer NOT NULL,
     event_index bigint NOT NULL,
     kind        text NOT NULL,
-    body        jsonb NOT NULL,
+    body        text NOT NULL,
     event_hash  bytea NOT NULL,
     happened_at timestamptz NOT NULL,
     CONSTRAINT poll_events_pkey PRIMARY KEY (tenant_id, poll_id, round, event_index),
@@ -148,16 +150,18 @@ CREATE TABLE poll_events (
     CONSTRAINT poll_events_event_hash_length CHECK (octet_length(event_hash) = 32)
 );
 COMMENT ON TABLE poll_events IS 'Events of a round that are not a current ballot. The log of a round is the union of this table and ballots, by event_index.';
+COMMENT ON COLUMN poll_events.body IS 'Canonical JSON as text: the bytes that were hashed, which jsonb would not keep.';
 COMMENT ON INDEX poll_events_pkey IS 'One event an index; serves reading the log in order.';
 
 CREATE TABLE poll_results (
     tenant_id    bigint NOT NULL,
     poll_id      bigint NOT NULL,
     round        integer NOT NULL,
-    body         jsonb NOT NULL,
+    body         text NOT NULL,
     counted_at   timestamptz NOT NULL,
     published_at timestamptz,
     CONSTRAINT poll_results_pkey PRIMARY KEY (tenant_id, poll_id, round)
 );
 COMMENT ON TABLE poll_results IS 'Tally and verdict of a round, written once by the close that counted it; a repeated close answers from here.';
+COMMENT ON COLUMN poll_results.body IS 'Canonical JSON as text, so that every answer is the same bytes.';
 COMMENT ON INDEX poll_results_pkey IS 'One result a round.';

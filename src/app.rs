@@ -18,6 +18,7 @@ use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::telemetry::metrics::{DB_POOL_CONNECTIONS, DB_POOL_WAITING};
 use crate::tenancy;
+use crate::voting::{self, Voting};
 
 /// Everything that a process serves with.
 #[derive(Clone)]
@@ -39,13 +40,17 @@ pub struct App {
 /// The table of all routes; resolution answers every other path.
 pub fn routes() -> Vec<Route> {
     let shared = [health::ROUTES, problem_docs::ROUTES];
-    let features = [tenancy::ROUTES];
+    let features = [tenancy::ROUTES, voting::ROUTES];
     shared.into_iter().chain(features).flatten().copied().collect()
 }
 
 /// Every problem code this program can answer with.
 pub fn problem_codes() -> Vec<&'static ProblemCode> {
-    [problem_codes::ALL, tenancy::api::problems::ALL].into_iter().flatten().copied().collect()
+    [problem_codes::ALL, tenancy::api::problems::ALL, voting::api::problems::ALL]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect()
 }
 
 impl App {
@@ -55,6 +60,7 @@ impl App {
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
+            .merge(voting::router(Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() }))
             .merge(tenancy::router(tenancy::api::Tenancy { db, clock, ids }));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());

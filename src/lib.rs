@@ -14,3 +14,4 @@ pub mod ids;
 pub mod lifecycle;
 pub mod telemetry;
 pub mod tenancy;
+pub mod voting;

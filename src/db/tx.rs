@@ -3,6 +3,7 @@
 //! costs its connection: a dropped future may have left statements behind that nobody has read.
 
 use deadpool_postgres::Object;
+use futures_util::future::join;
 use metrics::histogram;
 use std::time::Instant;
 
@@ -46,13 +47,27 @@ impl Tx {
         self.finish(result.map_err(Error::during_commit), "commit")
     }
 
+    /// The last flight: `last` sends its statements, COMMIT follows in the same flight, and both answers are
+    /// read. An error of `last` counts first: PostgreSQL then answers COMMIT with a rollback and no error.
+    pub async fn commit_after<T>(
+        mut self,
+        last: impl AsyncFnOnce(&Object) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let client = self.client();
+        // Polled in this order, so the statements of `last` go out before COMMIT.
+        let (last, commit) = join(last(client), client.batch_execute("COMMIT")).await;
+        let result =
+            last.and_then(|value| commit.map(|()| value).map_err(|error| Error::from(error).during_commit()));
+        self.finish(result, "commit")
+    }
+
     /// Rolls back and keeps the connection.
     pub async fn rollback(mut self) -> Result<(), Error> {
         let result = self.client().batch_execute("ROLLBACK").await.map_err(Error::from);
         self.finish(result, "rollback")
     }
 
-    fn finish(&mut self, result: Result<(), Error>, outcome: &'static str) -> Result<(), Error> {
+    fn finish<T>(&mut self, result: Result<T, Error>, outcome: &'static str) -> Result<T, Error> {
         let label = if result.is_ok() { outcome } else { "error" };
         histogram!(DB_TRANSACTION_SECONDS, "name" => self.name, "outcome" => label)
             .record(self.begun.elapsed().as_secs_f64());

@@ -1,0 +1,103 @@
+//! Casting a ballot. 201 and a receipt; a retry with its Idempotency-Key gets the same answer.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use metrics::counter;
+
+use super::problems::{
+    ALREADY_VOTED, IDEMPOTENCY_KEY_REUSED, MEETING_SUSPENDED, NOT_ELIGIBLE, POLL_CLOSED, POLL_NOT_OPEN,
+};
+use super::viewer::BallotToken;
+use crate::http::Problem;
+use crate::http::auth::unauthenticated;
+use crate::http::body::JsonObject;
+use crate::http::fields;
+use crate::http::id::IdPath;
+use crate::http::problem_codes::{BAD_HEADER, INVALID};
+use crate::telemetry::metrics::BALLOTS;
+use crate::voting::Voting;
+use crate::voting::ballot::Receipt;
+use crate::voting::cast::Answer;
+use crate::voting::eligibility::{Refusal, Submission};
+
+static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+static IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Most items of `options` that are looked at; no poll has more options.
+const MOST_ITEMS: usize = 200;
+
+/// PUT /api/v1/polls/{id}/ballot
+pub async fn cast(
+    State(voting): State<Voting>,
+    BallotToken(token): BallotToken,
+    IdPath(poll_id): IdPath,
+    headers: HeaderMap,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let submission = Submission { idempotency_key: idempotency_key(&headers)?, choice: read_choice(&body)? };
+    match voting.cast(&token, poll_id, &submission).await? {
+        Answer::Unauthenticated => Err(unauthenticated()),
+        Answer::Accepted(receipt) => {
+            counter!(BALLOTS, "verdict" => "accepted").increment(1);
+            Ok(receipt_response(receipt))
+        }
+        Answer::Replayed(receipt) => {
+            counter!(BALLOTS, "verdict" => "replayed").increment(1);
+            let mut response = receipt_response(receipt);
+            response.headers_mut().insert(IDEMPOTENCY_REPLAYED.clone(), HeaderValue::from_static("true"));
+            Ok(response)
+        }
+        Answer::Refused(refusal) => {
+            let problem = problem_of(refusal);
+            counter!(BALLOTS, "verdict" => problem.code().code).increment(1);
+            Err(problem)
+        }
+    }
+}
+
+fn receipt_response(receipt: Receipt) -> Response {
+    (StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(receipt)).into_response()
+}
+
+fn read_choice(body: &JsonObject) -> Result<Vec<i64>, Problem> {
+    let mut read = body.fields();
+    let choice = read.each("options", 0..=MOST_ITEMS, |value, pointer, faults| {
+        fields::item(fields::id(value), pointer, faults)
+    });
+    read.finish()?;
+    Ok(choice?)
+}
+
+/// 1 to 255 visible ASCII characters.
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut values = headers.get_all(&IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let bytes = value.as_bytes();
+    let fits = (1..=255).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
+    match value.to_str() {
+        Ok(text) if fits && values.next().is_none() => Ok(Some(text.to_owned())),
+        _ => Err(Problem::new(&BAD_HEADER)
+            .detail("Idempotency-Key must be there once, with 1 to 255 visible ASCII characters")),
+    }
+}
+
+fn problem_of(refusal: Refusal) -> Problem {
+    match refusal {
+        Refusal::UnknownPoll => Problem::not_found(),
+        Refusal::NotOpen => Problem::new(&POLL_NOT_OPEN),
+        Refusal::Closed => Problem::new(&POLL_CLOSED),
+        Refusal::Suspended => Problem::new(&MEETING_SUSPENDED),
+        Refusal::NotEligible => Problem::new(&NOT_ELIGIBLE),
+        Refusal::KeyReused => Problem::new(&IDEMPOTENCY_KEY_REUSED),
+        Refusal::AlreadyVoted(receipt) => {
+            let problem = Problem::new(&ALREADY_VOTED).member("reference", receipt.reference());
+            match serde_json::to_value(&receipt) {
+                Ok(first) => problem.member("first", first),
+                Err(_) => problem,
+            }
+        }
+        Refusal::Invalid(faults) => Problem::new(&INVALID).faults(faults.into_iter().map(Into::into)),
+    }
+}

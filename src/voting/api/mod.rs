@@ -1,0 +1,68 @@
+//! HTTP of voting: one operation a file. A handler reads: extract, one domain call, render.
+
+mod add_participants;
+mod ballot;
+mod cast;
+mod close_poll;
+mod meetings;
+mod participants;
+mod poll_settings;
+mod poll_steps;
+mod polls;
+pub mod problems;
+mod public_result;
+mod result;
+mod viewer;
+mod views;
+
+use axum::Router;
+use axum::routing::{delete, get, post};
+
+use super::Voting;
+use crate::http::route::{Access, Route};
+
+/// The routes.
+pub const ROUTES: &[Route] = &[
+    Route::new("POST", "/api/v1/meetings", Access::Edit),
+    Route::new("GET", "/api/v1/meetings/{id}", Access::Read),
+    Route::new("POST", "/api/v1/meetings/{id}/state", Access::Edit),
+    Route::new("GET", "/api/v1/meetings/{id}/participants", Access::Read),
+    Route::new("POST", "/api/v1/meetings/{id}/participants", Access::Edit),
+    Route::new("POST", "/api/v1/meetings/{id}/polls", Access::Edit),
+    Route::new("DELETE", "/api/v1/participants/{id}", Access::Edit),
+    Route::new("POST", "/api/v1/participants/{id}/token", Access::Edit),
+    Route::new("GET", "/api/v1/polls/{id}", Access::ReadOrBallotToken),
+    Route::new("PUT", "/api/v1/polls/{id}", Access::Edit),
+    Route::new("POST", "/api/v1/polls/{id}/open", Access::Edit),
+    Route::new("POST", "/api/v1/polls/{id}/deadline", Access::Edit),
+    Route::new("POST", "/api/v1/polls/{id}/close", Access::Edit),
+    Route::new("POST", "/api/v1/polls/{id}/cancel", Access::Edit),
+    Route::new("POST", "/api/v1/polls/{id}/publish", Access::Edit),
+    Route::new("GET", "/api/v1/polls/{id}/ballot", Access::BallotToken),
+    Route::new("PUT", "/api/v1/polls/{id}/ballot", Access::BallotToken),
+    Route::new("DELETE", "/api/v1/polls/{id}/ballot", Access::BallotToken),
+    Route::new("GET", "/api/v1/polls/{id}/result", Access::ReadOrBallotToken),
+    Route::new("GET", "/api/v1/public/{slug}/polls/{id}", Access::Public),
+];
+
+/// The router, closed over its own state.
+pub fn router(state: Voting) -> Router {
+    Router::new()
+        .route("/api/v1/meetings", post(meetings::create))
+        .route("/api/v1/meetings/{id}", get(meetings::read))
+        .route("/api/v1/meetings/{id}/state", post(meetings::step))
+        .route("/api/v1/meetings/{id}/participants", get(participants::list).post(add_participants::add))
+        .route("/api/v1/meetings/{id}/polls", post(polls::create))
+        .route("/api/v1/participants/{id}", delete(participants::remove))
+        .route("/api/v1/participants/{id}/token", post(participants::reissue_token))
+        .route("/api/v1/polls/{id}", get(polls::read).put(polls::change))
+        .route("/api/v1/polls/{id}/open", post(poll_steps::open))
+        .route("/api/v1/polls/{id}/deadline", post(poll_steps::extend_deadline))
+        .route("/api/v1/polls/{id}/close", post(close_poll::close))
+        .route("/api/v1/polls/{id}/cancel", post(poll_steps::cancel))
+        .route("/api/v1/polls/{id}/publish", post(poll_steps::publish))
+        .route("/api/v1/polls/{id}/ballot", get(ballot::read).put(cast::cast).delete(ballot::withdraw))
+        .route("/api/v1/polls/{id}/result", get(result::read))
+        .route("/api/v1/public/{slug}/polls/{id}", get(public_result::read))
+        .with_state(state)
+}

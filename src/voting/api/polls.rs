@@ -1,0 +1,52 @@
+//! Polls: making one, reading it, changing a draft.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+
+use super::viewer::Viewer;
+use super::{poll_settings, views};
+use crate::http::Problem;
+use crate::http::auth::MayEdit;
+use crate::http::body::JsonObject;
+use crate::http::etag::IfMatch;
+use crate::http::id::IdPath;
+use crate::voting::Voting;
+
+/// POST /api/v1/meetings/{id}/polls
+pub async fn create(
+    State(voting): State<Voting>,
+    MayEdit(caller): MayEdit,
+    IdPath(meeting_id): IdPath,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let settings = poll_settings::read(&body)?;
+    let poll = voting.create_poll(caller.tenant_id, meeting_id, &settings).await?;
+    Ok(views::poll(StatusCode::CREATED, poll))
+}
+
+/// GET /api/v1/polls/{id}
+pub async fn read(
+    State(voting): State<Voting>,
+    viewer: Viewer,
+    IdPath(poll_id): IdPath,
+) -> Result<Response, Problem> {
+    let mut conn = voting.db.management().acquire().await?;
+    let poll = viewer.get_poll(&mut conn, poll_id).await?;
+    Ok(views::poll(StatusCode::OK, poll))
+}
+
+/// PUT /api/v1/polls/{id}
+pub async fn change(
+    State(voting): State<Voting>,
+    MayEdit(caller): MayEdit,
+    IdPath(poll_id): IdPath,
+    if_match: IfMatch,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let if_match = if_match.required()?;
+    let settings = poll_settings::read(&body)?;
+    let accepts = |generation| if_match.accepts(generation);
+    let poll = voting.change_poll(caller.tenant_id, poll_id, accepts, &settings).await?;
+    Ok(views::poll(StatusCode::OK, poll))
+}

@@ -1,0 +1,49 @@
+//! Voting: meetings, polls, participants, ballots, counts and results.
+//!
+//! Pure: `model`, `rules`, `weight`, `token`, `ballot`, `eligibility`, `count`, `record`. Under load:
+//! `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
+
+pub mod api;
+pub mod ballot;
+pub mod cast;
+pub mod close;
+pub mod count;
+pub mod eligibility;
+pub mod error;
+pub mod meetings;
+pub mod model;
+pub mod participants;
+pub mod polls;
+pub mod record;
+pub mod rules;
+pub mod standing;
+pub mod store;
+pub mod token;
+pub mod weight;
+
+pub use api::{ROUTES, router};
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::db::statement::Statement;
+use crate::ids::Ids;
+
+/// What voting works with; its methods are the operations, one transaction each.
+#[derive(Clone, Debug)]
+pub struct Voting {
+    /// The database.
+    pub db: Db,
+    /// For times that judge nothing; deadlines go by the database's clock.
+    pub clock: Clock,
+    /// Tokens, salts and record keys.
+    pub ids: Ids,
+}
+
+/// Every hot statement of this feature, for the census.
+pub fn statements() -> Vec<&'static Statement> {
+    [cast::STATEMENTS, close::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! The events of a poll round: opened, one for each ballot, closed, counted.
+//!
+//! An event says what happened, not where it stands in the log: its place is proven by the tree, and a
+//! ballot's hash can be made before the poll's lock is held. A person is named by the random record key
+//! only, so no hash here can be reversed by trying ids or names.
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::canonical::Canonical;
+use super::hash::{Hash, hex, leaf_hash};
+use super::opening::Terms;
+use crate::voting::count::tally::Count;
+use crate::voting::model::instant_text;
+use crate::voting::weight::Weight;
+
+/// Separates the data of events from everything else that is ever hashed as a leaf.
+const TAG: &str = "resolute.event.v1\0";
+
+/// An event with its canonical text and its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// The canonical text.
+    pub body: String,
+    /// SHA-256(0x00 ‖ tag ‖ body), the leaf of RFC 6962.
+    pub hash: Hash,
+}
+
+impl Event {
+    fn new(document: &Canonical) -> Self {
+        let body = document.encode();
+        let hash = leaf_hash(format!("{TAG}{body}").as_bytes());
+        Self { body, hash }
+    }
+}
+
+/// Event 0 of every round: the terms and the electorate, and the hashes of both.
+pub fn opened(terms: &Terms<'_>, electorate_hash: &Hash, entitled: Count) -> Event {
+    Event::new(&Canonical::object([
+        ("electorate_hash", Canonical::text(hex(electorate_hash))),
+        ("entitled", entitled.document()),
+        ("event", Canonical::text("opened")),
+        ("opening_hash", Canonical::text(hex(&terms.hash()))),
+        ("poll", Canonical::text(terms.poll_id)),
+        ("round", Canonical::Whole(terms.round.into())),
+        ("terms", terms.document()),
+    ]))
+}
+
+/// A named ballot.
+pub fn ballot(poll_id: i64, round: i32, voter: Uuid, weight: Weight, option_ids: &[i64]) -> Event {
+    Event::new(&Canonical::object([
+        ("event", Canonical::text("ballot")),
+        ("options", Canonical::list(option_ids.iter().map(Canonical::text))),
+        ("poll", Canonical::text(poll_id)),
+        ("round", Canonical::Whole(round.into())),
+        ("voter", Canonical::text(voter)),
+        ("weight", Canonical::text(weight)),
+    ]))
+}
+
+/// The close: after it no ballot joins the log. `size` is the number of events before it.
+pub fn closed(poll_id: i64, round: i32, size: i64, closed_at: OffsetDateTime) -> Event {
+    Event::new(&Canonical::object([
+        ("closed_at", Canonical::text(instant_text(closed_at))),
+        ("event", Canonical::text("closed")),
+        ("poll", Canonical::text(poll_id)),
+        ("round", Canonical::Whole(round.into())),
+        ("size", Canonical::Whole(size)),
+    ]))
+}
+
+/// The count, with the whole result document.
+pub fn counted(poll_id: i64, round: i32, result: &Canonical) -> Event {
+    Event::new(&Canonical::object([
+        ("event", Canonical::text("counted")),
+        ("poll", Canonical::text(poll_id)),
+        ("result", result.clone()),
+        ("round", Canonical::Whole(round.into())),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+
+    #[test]
+    fn a_ballot_event_has_one_text_and_its_hash_is_the_leaf_over_it() {
+        let event = ballot(5, 1, Uuid::from_u128(1), Weight::parse("1.75").unwrap(), &[12]);
+        assert_eq!(
+            event.body,
+            "{\"event\":\"ballot\",\"options\":[\"12\"],\"poll\":\"5\",\"round\":1,\
+             \"voter\":\"00000000-0000-0000-0000-000000000001\",\"weight\":\"1.750000\"}"
+        );
+        let by_hand: Hash = Sha256::digest([b"\0resolute.event.v1\0", event.body.as_bytes()].concat()).into();
+        assert_eq!(event.hash, by_hand);
+    }
+
+    #[test]
+    fn everything_in_a_ballot_changes_its_hash() {
+        let voter = Uuid::from_u128(1);
+        let hash = ballot(5, 1, voter, Weight::ONE, &[12]).hash;
+        assert_ne!(hash, ballot(6, 1, voter, Weight::ONE, &[12]).hash);
+        assert_ne!(hash, ballot(5, 2, voter, Weight::ONE, &[12]).hash);
+        assert_ne!(hash, ballot(5, 1, Uuid::from_u128(2), Weight::ONE, &[12]).hash);
+        assert_ne!(hash, ballot(5, 1, voter, Weight::parse("2").unwrap(), &[12]).hash);
+        assert_ne!(hash, ballot(5, 1, voter, Weight::ONE, &[1, 2]).hash);
+    }
+}

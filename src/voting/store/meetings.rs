@@ -1,0 +1,90 @@
+//! Meetings: the rows and the lock that orders changes of a meeting, its participants and its polls.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::impossible;
+use crate::db;
+use crate::voting::model::MeetingState;
+
+/// A meeting as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meeting {
+    /// Its id.
+    pub meeting_id: i64,
+    /// Its name.
+    pub title: String,
+    /// Where it stands.
+    pub state: MeetingState,
+    /// Raised by every change; the ETag.
+    pub revision: i64,
+    /// When it was made.
+    pub created_at: OffsetDateTime,
+    /// When it was changed last.
+    pub updated_at: OffsetDateTime,
+}
+
+/// Makes a meeting in draft; its id.
+pub async fn insert_meeting(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    title: &str,
+    now: OffsetDateTime,
+) -> Result<i64, db::Error> {
+    Ok(sqlx::query_scalar!(
+        "INSERT INTO meetings (tenant_id, title, created_at, updated_at) VALUES ($1, $2, $3, $3)
+         RETURNING meeting_id",
+        tenant_id,
+        title,
+        now
+    )
+    .fetch_one(conn)
+    .await?)
+}
+
+/// The meeting, if the tenant has it.
+pub async fn find_meeting(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    meeting_id: i64,
+) -> Result<Option<Meeting>, db::Error> {
+    let row = sqlx::query!(
+        "SELECT title, state, revision, created_at, updated_at FROM meetings
+         WHERE tenant_id = $1 AND meeting_id = $2",
+        tenant_id,
+        meeting_id
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map(|row| {
+        let state = MeetingState::parse(&row.state)
+            .ok_or_else(|| impossible("meetings", "state", &row.state, meeting_id))?;
+        Ok(Meeting {
+            meeting_id,
+            title: row.title,
+            state,
+            revision: row.revision,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        })
+    })
+    .transpose()
+}
+
+/// Locks the meeting, then reads it: what is read is what the lock protects. `None` if there is none.
+///
+/// `NO KEY UPDATE`, because participants refer to the row and their key checks must not wait.
+pub async fn lock_meeting(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    meeting_id: i64,
+) -> Result<Option<Meeting>, db::Error> {
+    sqlx::query!(
+        "SELECT meeting_id FROM meetings WHERE tenant_id = $1 AND meeting_id = $2 FOR NO KEY UPDATE",
+        tenant_id,
+        meeting_id
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    find_meeting(conn, tenant_id, meeting_id).await
+}

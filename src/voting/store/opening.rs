@@ -1,0 +1,107 @@
+//! Opening a poll: reading who may vote and freezing it. The caller holds the locks of meeting and poll.
+
+use sqlx::PgConnection;
+
+use super::impossible;
+use super::participants::weight_of;
+use crate::db;
+use crate::voting::record::electorate::{Entry, person_hash};
+use crate::voting::record::event::Event;
+use crate::voting::record::hash::Hash;
+
+/// One voter of an electorate about to be frozen.
+#[derive(Debug, Clone)]
+pub struct Voter {
+    /// Which participant.
+    pub participant_id: i64,
+    /// As hashed.
+    pub entry: Entry,
+}
+
+/// Everybody who is in the meeting now.
+pub async fn list_voters(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    meeting_id: i64,
+) -> Result<Vec<Voter>, db::Error> {
+    let rows = sqlx::query!(
+        "SELECT participant_id, record_key, name, external_reference, weight_micros, salt FROM participants
+         WHERE tenant_id = $1 AND meeting_id = $2 AND removed_at IS NULL ORDER BY participant_id",
+        tenant_id,
+        meeting_id
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let salt: [u8; 32] = row
+                .salt
+                .try_into()
+                .map_err(|_| impossible("participants", "salt", "of another length", row.participant_id))?;
+            Ok(Voter {
+                participant_id: row.participant_id,
+                entry: Entry {
+                    record_key: row.record_key,
+                    person: person_hash(&salt, &row.name, row.external_reference.as_deref()),
+                    weight: weight_of(row.participant_id, row.weight_micros)?,
+                },
+            })
+        })
+        .collect()
+}
+
+/// Freezes exactly these voters as the electorate of the round.
+pub async fn insert_electorate(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    round: i32,
+    voters: &[Voter],
+) -> Result<(), db::Error> {
+    let ids: Vec<i64> = voters.iter().map(|voter| voter.participant_id).collect();
+    let weights: Vec<i64> = voters.iter().map(|voter| voter.entry.weight.micros()).collect();
+    sqlx::query!(
+        "INSERT INTO poll_electorate (tenant_id, poll_id, round, participant_id, weight_micros)
+         SELECT $1, $2, $3, i.participant_id, i.weight_micros
+         FROM unnest($4::bigint[], $5::bigint[]) AS i (participant_id, weight_micros)",
+        tenant_id,
+        poll_id,
+        round,
+        &ids,
+        &weights
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Opens the poll with event 0 of its log, both at one instant of the database's clock.
+pub async fn update_opened(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    round: i32,
+    (opening_hash, electorate_hash): (&Hash, &Hash),
+    opened: &Event,
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "WITH opened AS (
+             UPDATE polls SET state = 'open', opened_at = clock_timestamp(), generation = generation + 1,
+                              opening_hash = $4, electorate_hash = $5, record_size = 1
+             WHERE tenant_id = $1 AND poll_id = $2 AND round = $3
+             RETURNING opened_at
+         )
+         INSERT INTO poll_events (tenant_id, poll_id, round, event_index, kind, body, event_hash, happened_at)
+         SELECT $1, $2, $3, 0, 'opened', $6, $7, opened_at FROM opened",
+        tenant_id,
+        poll_id,
+        round,
+        opening_hash,
+        electorate_hash,
+        opened.body,
+        &opened.hash
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

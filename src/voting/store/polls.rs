@@ -1,0 +1,297 @@
+//! Polls and their options. The poll's row is a lock row: whoever changes it takes [`lock_poll`] first.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::impossible;
+use crate::db;
+use crate::voting::count::tally::Choice;
+use crate::voting::model::{BallotKind, PollState, ResultState, ResultsVisibility, Rule, Secrecy};
+use crate::voting::rules;
+
+/// What can be changed while a poll is in draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The question.
+    pub title: String,
+    /// Its explanation.
+    pub description: String,
+    /// What a ballot may say.
+    pub ballot_kind: BallotKind,
+    /// Who can see who voted how.
+    pub secrecy: Secrecy,
+    /// When the numbers can be seen.
+    pub results: ResultsVisibility,
+    /// What makes a winner.
+    pub rule: Rule,
+    /// From when on no ballot counts.
+    pub closes_at: Option<OffsetDateTime>,
+    /// Titles of the options in their order.
+    pub options: Vec<String>,
+}
+
+/// A poll as stored, with its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Poll {
+    /// Its id.
+    pub poll_id: i64,
+    /// The meeting it belongs to.
+    pub meeting_id: i64,
+    /// See [`Settings`].
+    pub title: String,
+    /// See [`Settings`].
+    pub description: String,
+    /// See [`Settings`].
+    pub ballot_kind: BallotKind,
+    /// See [`Settings`].
+    pub secrecy: Secrecy,
+    /// See [`Settings`].
+    pub results: ResultsVisibility,
+    /// See [`Settings`].
+    pub rule: Rule,
+    /// See [`Settings`].
+    pub closes_at: Option<OffsetDateTime>,
+    /// The options in their order.
+    pub options: Vec<Choice>,
+    /// As stored; what is shown is [`Poll::shown_state`].
+    pub state: PollState,
+    /// As stored; what is shown is [`Poll::shown_state`].
+    pub result_state: ResultState,
+    /// Whether the deadline has passed by the database's clock.
+    pub past_deadline: bool,
+    /// The current round.
+    pub round: i32,
+    /// Raised by every change except ballots; the ETag.
+    pub generation: i64,
+    /// By the database's clock.
+    pub opened_at: Option<OffsetDateTime>,
+    /// By the database's clock.
+    pub closed_at: Option<OffsetDateTime>,
+    /// Over terms and options, once open.
+    pub opening_hash: Option<Vec<u8>>,
+    /// Over the electorate, once open.
+    pub electorate_hash: Option<Vec<u8>>,
+    /// When it was made.
+    pub created_at: OffsetDateTime,
+}
+
+impl Poll {
+    /// State and result state as anybody is told, the deadline considered.
+    pub fn shown_state(&self) -> (PollState, ResultState) {
+        rules::shown_state(self.state, self.result_state, self.past_deadline)
+    }
+}
+
+/// Makes a poll in draft; its id. The caller holds the meeting's lock.
+pub async fn insert_poll(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    meeting_id: i64,
+    settings: &Settings,
+    now: OffsetDateTime,
+) -> Result<i64, db::Error> {
+    let poll_id = sqlx::query_scalar!(
+        "INSERT INTO polls (tenant_id, meeting_id, title, description, ballot_kind, secrecy, rule, results,
+                            closes_at, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7::text::jsonb, $8, $9, $10) RETURNING poll_id",
+        tenant_id,
+        meeting_id,
+        settings.title,
+        settings.description,
+        settings.ballot_kind.as_str(),
+        settings.secrecy.as_str(),
+        settings.rule.document().encode(),
+        settings.results.as_str(),
+        settings.closes_at,
+        now
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    insert_options(conn, tenant_id, poll_id, &settings.options).await?;
+    Ok(poll_id)
+}
+
+/// Replaces the settings of a draft. The caller holds the poll's lock and has seen that it is one.
+pub async fn update_draft(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    settings: &Settings,
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "UPDATE polls SET title = $3, description = $4, ballot_kind = $5, secrecy = $6, rule = $7::text::jsonb,
+                          results = $8, closes_at = $9, generation = generation + 1
+         WHERE tenant_id = $1 AND poll_id = $2",
+        tenant_id,
+        poll_id,
+        settings.title,
+        settings.description,
+        settings.ballot_kind.as_str(),
+        settings.secrecy.as_str(),
+        settings.rule.document().encode(),
+        settings.results.as_str(),
+        settings.closes_at
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!("DELETE FROM poll_options WHERE tenant_id = $1 AND poll_id = $2", tenant_id, poll_id)
+        .execute(&mut *conn)
+        .await?;
+    insert_options(conn, tenant_id, poll_id, &settings.options).await
+}
+
+async fn insert_options(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    titles: &[String],
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "INSERT INTO poll_options (tenant_id, poll_id, position, title)
+         SELECT $1, $2, i.position::integer, i.title
+         FROM unnest($3::text[]) WITH ORDINALITY AS i (title, position) ORDER BY i.position",
+        tenant_id,
+        poll_id,
+        titles
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The poll, if the tenant has it, in one statement, so that row and options belong together.
+pub async fn find_poll(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+) -> Result<Option<Poll>, db::Error> {
+    let row = sqlx::query!(
+        r#"SELECT p.meeting_id, p.title, p.description, p.ballot_kind, p.secrecy, p.results,
+                  p.rule ->> 'name' AS "rule!", p.state, p.result_state, p.round, p.generation, p.closes_at,
+                  p.opened_at, p.closed_at, p.opening_hash, p.electorate_hash, p.created_at,
+                  coalesce(p.closes_at <= clock_timestamp(), false) AS "past_deadline!",
+                  ARRAY (SELECT o.option_id FROM poll_options o
+                         WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
+                         ORDER BY o.position) AS "option_ids!",
+                  ARRAY (SELECT o.title FROM poll_options o
+                         WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
+                         ORDER BY o.position) AS "option_titles!"
+           FROM polls p WHERE p.tenant_id = $1 AND p.poll_id = $2"#,
+        tenant_id,
+        poll_id
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let unknown = |column: &str, value: &str| impossible("polls", column, value, poll_id);
+    Ok(Some(Poll {
+        poll_id,
+        meeting_id: row.meeting_id,
+        ballot_kind: BallotKind::parse(&row.ballot_kind)
+            .ok_or_else(|| unknown("ballot_kind", &row.ballot_kind))?,
+        secrecy: Secrecy::parse(&row.secrecy).ok_or_else(|| unknown("secrecy", &row.secrecy))?,
+        results: ResultsVisibility::parse(&row.results).ok_or_else(|| unknown("results", &row.results))?,
+        rule: Rule::parse(&row.rule).ok_or_else(|| unknown("rule", &row.rule))?,
+        state: PollState::parse(&row.state).ok_or_else(|| unknown("state", &row.state))?,
+        result_state: ResultState::parse(&row.result_state)
+            .ok_or_else(|| unknown("result_state", &row.result_state))?,
+        title: row.title,
+        description: row.description,
+        closes_at: row.closes_at,
+        options: row
+            .option_ids
+            .into_iter()
+            .zip(row.option_titles)
+            .map(|(option_id, title)| Choice { option_id, title })
+            .collect(),
+        past_deadline: row.past_deadline,
+        round: row.round,
+        generation: row.generation,
+        opened_at: row.opened_at,
+        closed_at: row.closed_at,
+        opening_hash: row.opening_hash,
+        electorate_hash: row.electorate_hash,
+        created_at: row.created_at,
+    }))
+}
+
+/// Locks the poll, then reads it: what is read is what the lock protects. `None` if there is none.
+pub async fn lock_poll(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+) -> Result<Option<Poll>, db::Error> {
+    sqlx::query!(
+        "SELECT poll_id FROM polls WHERE tenant_id = $1 AND poll_id = $2 FOR UPDATE",
+        tenant_id,
+        poll_id
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    find_poll(conn, tenant_id, poll_id).await
+}
+
+/// Raises the generation of the meeting's open polls under their locks, in id order, so that every cast
+/// checked before is judged again. The caller holds the meeting's lock.
+pub async fn update_generations(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    meeting_id: i64,
+) -> Result<(), db::Error> {
+    let poll_ids = sqlx::query_scalar!(
+        "SELECT poll_id FROM polls WHERE tenant_id = $1 AND meeting_id = $2 AND state = 'open'
+         ORDER BY poll_id FOR UPDATE",
+        tenant_id,
+        meeting_id
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "UPDATE polls SET generation = generation + 1 WHERE tenant_id = $1 AND poll_id = ANY($2)",
+        tenant_id,
+        &poll_ids
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Sets another deadline. The caller holds the poll's lock.
+pub async fn update_deadline(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    closes_at: OffsetDateTime,
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "UPDATE polls SET closes_at = $3, generation = generation + 1 WHERE tenant_id = $1 AND poll_id = $2",
+        tenant_id,
+        poll_id,
+        closes_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Cancels a draft. The caller holds the poll's lock and has seen that it is one.
+pub async fn update_cancelled(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "UPDATE polls SET state = 'cancelled', generation = generation + 1
+         WHERE tenant_id = $1 AND poll_id = $2",
+        tenant_id,
+        poll_id
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whether an instant is still to come by the database's clock, the only one that judges deadlines.
+pub async fn is_in_future(conn: &mut PgConnection, instant: OffsetDateTime) -> Result<bool, db::Error> {
+    Ok(sqlx::query_scalar!(r#"SELECT $1 > clock_timestamp() AS "future!""#, instant).fetch_one(conn).await?)
+}
