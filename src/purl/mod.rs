@@ -1,0 +1,13 @@
+//! Persistent URLs: domains, names and their targets, their resolution at the root path, their history,
+//! and imports. Rules inside a domain, negotiation and `?info` are no part of it yet.
+
+pub mod domain_path;
+pub mod location;
+pub mod model;
+pub mod name;
+pub mod raw_path;
+pub mod rules;
+mod segment;
+pub mod target;
+
+pub use segment::SegmentFault;
