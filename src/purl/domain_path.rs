@@ -30,6 +30,14 @@ pub fn is_reserved(first_segment: &str) -> bool {
     first_segment.starts_with('_') || RESERVED.iter().any(|word| first_segment.eq_ignore_ascii_case(word))
 }
 
+/// Paths of all domains that could hold a full path (decoded, no leading slash), the root first: each
+/// prefix that ends before a slash, and the path itself.
+pub fn candidates(full_path: &str) -> Vec<&str> {
+    let inner = full_path.strip_suffix('/').unwrap_or(full_path);
+    let cuts = inner.match_indices('/').map(|(at, _)| &inner[..at]);
+    std::iter::once("").chain(cuts).chain(Some(inner)).filter(|path| path.len() <= MAX_BYTES).collect()
+}
+
 /// Why a text is no domain path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DomainPathFault {
@@ -95,15 +103,6 @@ impl DomainPath {
     /// Number of segments; 0 for the root domain.
     pub fn depth(&self) -> usize {
         if self.is_root() { 0 } else { self.0.split('/').count() }
-    }
-
-    /// Every path that could be an ancestor, the root first, this one not included.
-    pub fn ancestors(&self) -> Vec<String> {
-        if self.is_root() {
-            return Vec::new();
-        }
-        let cuts = self.0.match_indices('/').map(|(at, _)| self.0[..at].to_owned());
-        std::iter::once(String::new()).chain(cuts).collect()
     }
 
     /// The part of this path below `ancestor`, or `None` where it is not below it.
@@ -175,7 +174,8 @@ mod tests {
 
     #[test]
     fn ancestors_and_relative_paths_go_by_segments() {
-        assert_eq!(path("a/b/c").ancestors(), ["", "a", "a/b"]);
+        assert_eq!(candidates("a/b/c"), ["", "a", "a/b", "a/b/c"]);
+        assert_eq!(candidates("a/"), ["", "a"]);
         assert_eq!(path("a/b/c").below(&path("a")), Some("b/c"));
         assert_eq!(path("ab").below(&path("a")), None);
         assert_eq!(path("a").below(&path("")), Some("a"));

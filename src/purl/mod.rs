@@ -6,8 +6,11 @@ pub mod location;
 pub mod model;
 pub mod name;
 pub mod raw_path;
+pub mod resolve;
+mod row;
 pub mod rules;
 mod segment;
 pub mod target;
+pub mod write;
 
 pub use segment::SegmentFault;
