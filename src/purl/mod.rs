@@ -10,6 +10,7 @@ pub mod resolve;
 mod row;
 pub mod rules;
 mod segment;
+pub mod store;
 pub mod target;
 pub mod write;
 

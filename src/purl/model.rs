@@ -160,6 +160,8 @@ pub struct Domain {
     pub owner_tenant_id: i64,
     /// Raised by every change that compiled state or a checked write depends on.
     pub generation: i64,
+    /// Whether it ever had a name; a domain without is never probed.
+    pub has_names: bool,
     /// Whether names are matched without regard to ASCII case.
     pub case_insensitive: bool,
     /// The rest of its settings.

@@ -43,7 +43,7 @@ pub const DIRECTORY: Statement = Statement {
     name: "purl_directory",
     sql: "/* purl_directory */
 SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at AS domain_created_at,
-       s.generation, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds,
+       s.generation, s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds,
        s.updated_at AS domain_updated_at
 FROM domains d
 JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id

@@ -56,6 +56,7 @@ pub fn domain(row: &Row) -> Result<Domain, db::Error> {
         home_tenant_id: row.try_get("home_tenant_id")?,
         owner_tenant_id: row.try_get("owner_tenant_id")?,
         generation: row.try_get("generation")?,
+        has_names: row.try_get("has_names")?,
         case_insensitive: row.try_get("case_insensitive")?,
         policies: policies(
             domain_id,

@@ -87,6 +87,78 @@ pub fn may_use_domain(limits: Option<&[i64]>, domain: &Domain, directory: &[Doma
         .any(|other| limits.contains(&other.domain_id))
 }
 
+/// Who asks for a domain.
+#[derive(Debug, Clone, Copy)]
+pub enum Creator<'a> {
+    /// The operator, over HTTP: top-level domains only.
+    Operator,
+    /// The command line, for a tenant: wherever that tenant may own.
+    CommandLine {
+        /// The tenant.
+        tenant_id: i64,
+    },
+    /// Somebody of a tenant: below the tenant's own domains.
+    Tenant {
+        /// The tenant.
+        tenant_id: i64,
+        /// Domains that the key is limited to.
+        limits: Option<&'a [i64]>,
+    },
+}
+
+/// Why somebody may not make a domain at a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DomainRefusal {
+    /// Top-level domains are the operator's to give.
+    #[error("only an operator makes a top-level domain")]
+    TopLevel,
+    /// The operator does not reach into somebody's domain.
+    #[error("below `{0}` its owner makes domains, not the operator")]
+    OwnersPart(String),
+    /// The domain above is not this tenant's.
+    #[error("the domain above, `{0}`, is not this tenant's")]
+    NotOwner(String),
+    /// The key is limited to other domains.
+    #[error("the key is limited to other domains than `{0}`")]
+    Limited(String),
+}
+
+/// Whether a domain may be made at `path`. `above` are the registered domains above it, the longest last.
+///
+/// The nearest one's owner consents by being the one who asks. A path of one segment is always top-level,
+/// even below the root domain; a longer one is top-level where nothing is registered above it.
+pub fn may_create_domain(
+    creator: Creator<'_>,
+    path: &DomainPath,
+    above: &[Domain],
+) -> Result<(), DomainRefusal> {
+    let nearest = above.last();
+    match creator {
+        Creator::Operator => match nearest.filter(|domain| !domain.path.is_root()) {
+            Some(domain) => Err(DomainRefusal::OwnersPart(domain.path.to_string())),
+            None => Ok(()),
+        },
+        Creator::CommandLine { tenant_id } => match nearest.filter(|_| path.depth() > 1) {
+            Some(domain) if domain.owner_tenant_id != tenant_id => {
+                Err(DomainRefusal::NotOwner(domain.path.to_string()))
+            }
+            _ => Ok(()),
+        },
+        Creator::Tenant { tenant_id, limits } => {
+            let Some(domain) = nearest.filter(|_| path.depth() > 1) else {
+                return Err(DomainRefusal::TopLevel);
+            };
+            if domain.owner_tenant_id != tenant_id {
+                return Err(DomainRefusal::NotOwner(domain.path.to_string()));
+            }
+            if !may_use_domain(limits, domain, above) {
+                return Err(DomainRefusal::Limited(domain.path.to_string()));
+            }
+            Ok(())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use time::macros::datetime;
@@ -103,6 +175,7 @@ mod tests {
             home_tenant_id: 1,
             owner_tenant_id: 1,
             generation: 1,
+            has_names: true,
             case_insensitive: false,
             policies: Policies::default(),
             created_at: NOW,
@@ -229,5 +302,34 @@ mod tests {
         assert!(!may_use_domain(Some(&[1]), &directory[2], &directory));
         assert!(!may_use_domain(Some(&[2]), &directory[0], &directory));
         assert!(!may_use_domain(Some(&[]), &directory[0], &directory));
+    }
+
+    #[test]
+    fn only_the_operator_makes_a_top_level_domain() {
+        let path = |text| DomainPath::parse(text).unwrap();
+        let ours = Creator::Tenant { tenant_id: 1, limits: None };
+        assert_eq!(may_create_domain(Creator::Operator, &path("obo"), &[]), Ok(()));
+        assert_eq!(may_create_domain(Creator::Operator, &path("obo"), &[domain("")]), Ok(()));
+        assert_eq!(may_create_domain(Creator::Operator, &path("net/example"), &[]), Ok(()));
+        assert_eq!(may_create_domain(ours, &path("obo"), &[]), Err(DomainRefusal::TopLevel));
+        assert_eq!(may_create_domain(ours, &path("obo"), &[domain("")]), Err(DomainRefusal::TopLevel));
+        assert_eq!(may_create_domain(ours, &path("a/b"), &[]), Err(DomainRefusal::TopLevel));
+    }
+
+    #[test]
+    fn a_child_needs_the_consent_of_the_nearest_owner() {
+        let path = DomainPath::parse("obo/go/x").unwrap();
+        let mut above = [domain(""), domain("obo"), domain("obo/go")];
+        let ours = Creator::Tenant { tenant_id: 1, limits: None };
+        assert_eq!(may_create_domain(ours, &path, &above), Ok(()));
+        let operator = may_create_domain(Creator::Operator, &path, &above);
+        assert_eq!(operator, Err(DomainRefusal::OwnersPart("obo/go".into())));
+        let limited = Creator::Tenant { tenant_id: 1, limits: Some(&[7]) };
+        assert_eq!(may_create_domain(limited, &path, &above), Err(DomainRefusal::Limited("obo/go".into())));
+        above[2].owner_tenant_id = 2;
+        assert_eq!(may_create_domain(ours, &path, &above), Err(DomainRefusal::NotOwner("obo/go".into())));
+        let import = Creator::CommandLine { tenant_id: 1 };
+        assert_eq!(may_create_domain(import, &path, &above), Err(DomainRefusal::NotOwner("obo/go".into())));
+        assert_eq!(may_create_domain(import, &DomainPath::parse("new").unwrap(), &above[..1]), Ok(()));
     }
 }

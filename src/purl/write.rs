@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use time::OffsetDateTime;
 use tokio_postgres::Row;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
 use super::model::{Domain, Purl, Status, TOMBSTONE};
@@ -139,7 +139,10 @@ LEFT JOIN written w ON w.name_key = i.name_key",
 };
 
 /// The statements of this file, for the census.
-pub const STATEMENTS: &[&Statement] = &[&LOCK_DOMAIN, &INSERT_PURLS, &MARK_HAS_NAMES, &SKIPPED, &UPDATE_PURLS];
+pub const STATEMENTS: &[&Statement] =
+    &[&LOCK_DOMAIN, &INSERT_PURLS, &MARK_HAS_NAMES, &SKIPPED, &UPDATE_PURLS];
+
+type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// A name to be made.
 #[derive(Debug, Clone)]
@@ -250,7 +253,8 @@ pub async fn create(
     let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
     let statuses: Vec<i16> = items.iter().map(|item| smallint(item.status.code())).collect();
     let partial: Vec<bool> = items.iter().map(|item| item.is_partial).collect();
-    let targets: Vec<Option<&str>> = items.iter().map(|item| item.target.as_ref().map(Target::as_str)).collect();
+    let targets: Vec<Option<&str>> =
+        items.iter().map(|item| item.target.as_ref().map(Target::as_str)).collect();
     let hosts: Vec<Option<&str>> = items.iter().map(|item| item.target.as_ref().map(Target::host)).collect();
     let until: Vec<Option<OffsetDateTime>> = items.iter().map(|item| item.valid_until).collect();
 
@@ -262,44 +266,49 @@ pub async fn create(
     let tx = Tx::new(client, "purl_create");
     let client = tx.client();
     let (tenant, id) = (&domain.home_tenant_id, &domain.domain_id);
+    let key: [Parameter<'_>; 2] = [tenant, id];
+    let columns: [Parameter<'_>; 12] = [
+        tenant,
+        id,
+        &domain.generation,
+        &at,
+        &by,
+        &keys,
+        &names,
+        &statuses,
+        &partial,
+        &targets,
+        &hosts,
+        &until,
+    ];
     let (begun, locked, inserted) = flight(3, async {
-        tokio::join!(
-            client.batch_execute(BEGIN),
-            client.query(&lock, &[tenant, id]),
-            client.query(
-                &insert,
-                &[
-                    tenant, id, &domain.generation, &at, &by, &keys, &names, &statuses, &partial, &targets, &hosts,
-                    &until,
-                ],
-            ),
-        )
+        tokio::join!(client.batch_execute(BEGIN), client.query(&lock, &key), client.query(&insert, &columns),)
     })
     .await;
     begun?;
     locked?;
     let rows = inserted?;
     check_guard(&rows)?;
-    let mut created = Vec::with_capacity(items.len());
+    let mut created = HashMap::with_capacity(items.len());
     for found in &rows {
         if found.try_get::<_, Option<i64>>("purl_id")?.is_some() {
-            created.push(row::purl(found)?);
+            let purl = row::purl(found)?;
+            created.insert(purl.name_key.clone(), purl);
         }
     }
-    let taken: Vec<&str> = keys
-        .iter()
-        .map(String::as_str)
-        .filter(|key| created.iter().all(|purl| purl.name_key != **key))
-        .collect();
-    let (marked, existing) = flight(2, async {
-        tokio::join!(client.execute(&mark, &[tenant, id]), client.query(&skipped, &[tenant, id, &taken]))
-    })
-    .await;
-    marked?;
-    let withdrawn = withdrawn_keys(&existing?)?;
+    // Both are rare: the first name of a domain, and a name that exists. Else the second flight is COMMIT alone.
+    if !created.is_empty() && !domain.has_names {
+        flight(1, client.execute(&mark, &key)).await?;
+    }
+    let taken: Vec<&str> =
+        keys.iter().map(String::as_str).filter(|key| !created.contains_key(*key)).collect();
+    let withdrawn = if taken.is_empty() {
+        HashSet::new()
+    } else {
+        withdrawn_keys(&flight(1, client.query(&skipped, &[tenant, id, &taken])).await?)?
+    };
     tx.commit().await?;
 
-    let mut created = created.into_iter().map(|purl| (purl.name_key.clone(), purl)).collect::<HashMap<_, _>>();
     Ok(keys
         .iter()
         .map(|key| match created.remove(key) {
@@ -325,19 +334,25 @@ pub async fn change(
     let tx = Tx::new(client, "purl_change");
     let client = tx.client();
     let (tenant, id) = (&domain.home_tenant_id, &domain.domain_id);
+    let key: [Parameter<'_>; 2] = [tenant, id];
+    let columns: [Parameter<'_>; 14] = [
+        tenant,
+        id,
+        &domain.generation,
+        &at,
+        &by,
+        &columns.keys,
+        &columns.expected,
+        &columns.statuses,
+        &columns.partial,
+        &columns.targets,
+        &columns.hosts,
+        &columns.until,
+        &columns.reasons,
+        &columns.successors,
+    ];
     let (begun, locked, updated) = flight(3, async {
-        tokio::join!(
-            client.batch_execute(BEGIN),
-            client.query(&lock, &[tenant, id]),
-            client.query(
-                &update,
-                &[
-                    tenant, id, &domain.generation, &at, &by, &columns.keys, &columns.expected, &columns.statuses,
-                    &columns.partial, &columns.targets, &columns.hosts, &columns.until, &columns.reasons,
-                    &columns.successors,
-                ],
-            ),
-        )
+        tokio::join!(client.batch_execute(BEGIN), client.query(&lock, &key), client.query(&update, &columns),)
     })
     .await;
     begun?;
