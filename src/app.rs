@@ -17,7 +17,7 @@ use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::telemetry::metrics::{DB_POOL_CONNECTIONS, DB_POOL_WAITING};
-use crate::tenancy;
+use crate::{purl, tenancy};
 
 /// Everything that a process serves with.
 #[derive(Clone)]
@@ -39,32 +39,40 @@ pub struct App {
 /// The table of all routes; resolution answers every other path.
 pub fn routes() -> Vec<Route> {
     let shared = [health::ROUTES, problem_docs::ROUTES];
-    let features = [tenancy::ROUTES];
+    let features = [tenancy::ROUTES, purl::ROUTES];
     shared.into_iter().chain(features).flatten().copied().collect()
 }
 
 /// Every problem code this program can answer with.
 pub fn problem_codes() -> Vec<&'static ProblemCode> {
-    [problem_codes::ALL, tenancy::api::problems::ALL].into_iter().flatten().copied().collect()
+    [problem_codes::ALL, tenancy::api::problems::ALL, purl::api::problems::ALL]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect()
 }
 
 impl App {
     /// What the public listener serves.
     pub fn public_router(&self) -> Router {
         let Self { db, clock, ids, .. } = self.clone();
+        let purls = purl::Purls::new(db.clone(), clock.clone(), &self.config.server.origin());
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
-            .merge(tenancy::router(tenancy::api::Tenancy { db, clock, ids }));
+            .merge(tenancy::router(tenancy::api::Tenancy { db, clock, ids }))
+            .merge(purl::router(purls.clone()));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }
-        self.layered(router.layer(Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()))))
+        let authenticator = Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()));
+        self.layered(router.layer(authenticator).fallback_service(purl::resolution(purls)))
     }
 
     /// What the operator's listener serves.
     pub fn ops_router(&self) -> Router {
-        self.layered(self.health().merge(self.metrics()))
+        let nothing_else = || std::future::ready(Problem::not_found());
+        self.layered(self.health().merge(self.metrics()).fallback(nothing_else))
     }
 
     fn health(&self) -> Router {
@@ -95,7 +103,6 @@ impl App {
             timeout: self.config.server.request_timeout(),
         };
         router
-            .fallback(|| std::future::ready(Problem::not_found()))
             .method_not_allowed_fallback(|| {
                 std::future::ready(Problem::new(&problem_codes::METHOD_NOT_ALLOWED))
             })

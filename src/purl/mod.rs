@@ -1,6 +1,7 @@
 //! Persistent URLs: domains, names and their targets, their resolution at the root path, their history,
 //! and imports. Rules inside a domain, negotiation and `?info` are no part of it yet.
 
+pub mod api;
 pub mod domain_path;
 pub mod location;
 pub mod model;
@@ -14,4 +15,5 @@ pub mod store;
 pub mod target;
 pub mod write;
 
+pub use api::{Purls, ROUTES, resolution, router};
 pub use segment::SegmentFault;
