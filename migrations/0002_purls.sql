@@ -104,3 +104,44 @@ CREATE TABLE purl_revisions (
 );
 COMMENT ON TABLE purl_revisions IS 'Superseded states of a name, copied here by the write that replaces them.';
 COMMENT ON INDEX purl_revisions_pkey IS 'Serves the history of a name, newest first, and answers as of an instant.';
+
+CREATE TABLE imports (
+    tenant_id     bigint NOT NULL,
+    import_id     uuid NOT NULL,
+    kind          text NOT NULL,
+    source        text NOT NULL,
+    source_sha256 bytea NOT NULL,
+    state         text NOT NULL DEFAULT 'staging',
+    merged_line   bigint NOT NULL DEFAULT 0,
+    started_at    timestamptz NOT NULL,
+    finished_at   timestamptz,
+    CONSTRAINT imports_pkey PRIMARY KEY (tenant_id, import_id),
+    CONSTRAINT imports_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants (tenant_id),
+    CONSTRAINT imports_kind_known CHECK (kind IN ('csv')),
+    CONSTRAINT imports_state_known CHECK (state IN ('staging', 'merging', 'done', 'abandoned')),
+    CONSTRAINT imports_source_sha256_length CHECK (octet_length(source_sha256) = 32),
+    CONSTRAINT imports_finished_when_done CHECK ((state IN ('done', 'abandoned')) = (finished_at IS NOT NULL))
+);
+COMMENT ON TABLE imports IS 'One run of an import over one file. Its state and merged_line are what an interrupted merge is resumed from.';
+COMMENT ON COLUMN imports.merged_line IS 'Last line of the file whose chunk is merged; written in the transaction that merged it.';
+COMMENT ON INDEX imports_pkey IS 'Look-ups by id, and the runs of a tenant in order (ids are UUIDv7).';
+CREATE INDEX imports_unfinished_idx ON imports (tenant_id, source_sha256, import_id) WHERE state IN ('staging', 'merging');
+COMMENT ON INDEX imports_unfinished_idx IS 'Serves --resume, which knows the file by its SHA-256, and the clearing away of what a killed run left.';
+
+CREATE UNLOGGED TABLE import_rows (
+    tenant_id    bigint NOT NULL,
+    import_id    uuid NOT NULL,
+    line         bigint NOT NULL,
+    duplicate_of bigint,
+    status       smallint,
+    domain_path  text COLLATE "C" NOT NULL,
+    name_key     text COLLATE "C" NOT NULL,
+    name         text COLLATE "C" NOT NULL,
+    target       text NOT NULL,
+    target_host  text COLLATE "C" NOT NULL,
+    CONSTRAINT import_rows_pkey PRIMARY KEY (tenant_id, import_id, line)
+);
+COMMENT ON TABLE import_rows IS 'Staged lines of an import. Unlogged, because a line is in the file as well: after a crash of PostgreSQL the table is empty and the run is staged again.';
+COMMENT ON COLUMN import_rows.status IS 'Null where the file gives none: the domain''s default for a new name, no change for one that exists.';
+COMMENT ON COLUMN import_rows.duplicate_of IS 'The earlier line of the same file that says the same; such a line is reported, not merged.';
+COMMENT ON INDEX import_rows_pkey IS 'Serves the merge, which walks a run by line.';

@@ -1,23 +1,27 @@
 //! Composition root: the only file that knows every feature. It gives each its state, joins their routers, route
-//! tables and problem codes, and lays the shared layers around them.
+//! tables, statements, metrics and problem codes, and lays the shared layers around them.
+
+use std::sync::Arc;
 
 use axum::routing::get;
 use axum::{Extension, Router, middleware};
 use http::header;
 use metrics::gauge;
-use metrics_exporter_prometheus::PrometheusHandle;
+use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::db::Db;
+use crate::db::statement::Statement;
+use crate::db::{Db, headroom};
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
-use crate::telemetry::metrics::{DB_POOL_CONNECTIONS, DB_POOL_WAITING};
-use crate::tenancy;
+use crate::purl::{self, Purls};
+use crate::telemetry::metrics::{self as telemetry, DB_POOL_CONNECTIONS, DB_POOL_WAITING, Metric};
+use crate::tenancy::{self, Tenancy};
 use crate::voting::{self, Voting};
 
 /// Everything that a process serves with.
@@ -35,46 +39,89 @@ pub struct App {
     pub tasks: Tasks,
     /// Where metrics are read.
     pub metrics: PrometheusHandle,
+    /// What measures headroom, once [`App::start_tasks`] has started it.
+    pub headroom: Arc<headroom::Monitor>,
 }
 
-/// The table of all routes; resolution answers every other path.
+/// The table of all routes of the public listener; resolution answers every other path.
 pub fn routes() -> Vec<Route> {
-    let shared = [health::ROUTES, problem_docs::ROUTES];
-    let features = [tenancy::ROUTES, voting::ROUTES];
-    shared.into_iter().chain(features).flatten().copied().collect()
+    let parts = [health::ROUTES, problem_docs::ROUTES, tenancy::ROUTES, purl::ROUTES, voting::ROUTES];
+    parts.into_iter().flatten().copied().collect()
 }
+
+/// The route of metrics, on the operator's listener and, if configured, on the public one.
+pub const METRICS_ROUTE: Route = Route::new("GET", "/metrics", Access::Public);
 
 /// Every problem code this program can answer with.
 pub fn problem_codes() -> Vec<&'static ProblemCode> {
-    [problem_codes::ALL, tenancy::api::problems::ALL, voting::api::problems::ALL]
-        .into_iter()
-        .flatten()
-        .copied()
-        .collect()
+    let features = [tenancy::api::problems::ALL, purl::api::problems::ALL, voting::api::problems::ALL];
+    problem_codes::ALL.iter().chain(features.into_iter().flatten()).copied().collect()
+}
+
+/// Every statement of the hot path, for the census.
+pub fn statements() -> Vec<&'static Statement> {
+    purl::statements().into_iter().chain(voting::statements()).collect()
+}
+
+/// Every metric of this program.
+pub fn metrics() -> Vec<&'static Metric> {
+    telemetry::ALL.iter().chain(headroom::METRICS).collect()
+}
+
+/// Installs the metrics recorder of the process and describes every metric.
+pub fn install_metrics() -> Result<PrometheusHandle, BuildError> {
+    let handle = telemetry::install(&metrics())?;
+    headroom::zero_metrics();
+    Ok(handle)
 }
 
 impl App {
+    /// A process that serves with these.
+    pub fn new(
+        config: Config,
+        db: Db,
+        clock: Clock,
+        ids: Ids,
+        tasks: Tasks,
+        metrics: PrometheusHandle,
+    ) -> Self {
+        let settings = headroom::Settings::from(&config.headroom);
+        let headroom = Arc::new(headroom::Monitor::new(db.management().clone(), settings));
+        Self { config, db, clock, ids, tasks, metrics, headroom }
+    }
+
+    /// Starts what runs beside requests.
+    pub fn start_tasks(&self) {
+        let monitor = Arc::clone(&self.headroom);
+        self.tasks.spawn("headroom", async move { monitor.run().await });
+    }
+
     /// What the public listener serves.
     pub fn public_router(&self) -> Router {
         let Self { db, clock, ids, .. } = self.clone();
+        let purls = Purls::new(db.clone(), clock.clone(), &self.config.server.origin());
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
+            .merge(purl::router(purls.clone()))
             .merge(voting::router(Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() }))
-            .merge(tenancy::router(tenancy::api::Tenancy { db, clock, ids }));
+            .merge(tenancy::router(Tenancy { db, clock, ids }));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }
-        self.layered(router.layer(Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()))))
+        let authenticator = Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()));
+        self.layered(router.layer(authenticator).fallback_service(purl::resolution(purls)))
     }
 
     /// What the operator's listener serves.
     pub fn ops_router(&self) -> Router {
-        self.layered(self.health().merge(self.metrics()))
+        let nothing_else = || std::future::ready(Problem::not_found());
+        self.layered(self.health().merge(self.metrics()).fallback(nothing_else))
     }
 
     fn health(&self) -> Router {
-        health::router(health::Health { db: self.db.clone(), tasks: self.tasks.clone() })
+        let (db, tasks) = (self.db.clone(), self.tasks.clone());
+        health::router(health::Health { db, tasks, headroom: Arc::clone(&self.headroom) })
     }
 
     fn metrics(&self) -> Router {
@@ -90,7 +137,7 @@ impl App {
                 handle.render(),
             ))
         };
-        Router::new().route("/metrics", get(scrape))
+        Router::new().route(METRICS_ROUTE.path, get(scrape))
     }
 
     fn layered(&self, router: Router) -> Router {
@@ -101,7 +148,6 @@ impl App {
             timeout: self.config.server.request_timeout(),
         };
         router
-            .fallback(|| std::future::ready(Problem::not_found()))
             .method_not_allowed_fallback(|| {
                 std::future::ready(Problem::new(&problem_codes::METHOD_NOT_ALLOWED))
             })
@@ -114,6 +160,3 @@ impl App {
 fn set(gauge: &metrics::Gauge, value: usize) {
     gauge.set(f64::from(u32::try_from(value).unwrap_or(u32::MAX)));
 }
-
-/// The route of metrics, on the operator's listener.
-pub const METRICS_ROUTE: Route = Route::new("GET", "/metrics", Access::Public);

@@ -12,6 +12,7 @@ pub mod db;
 pub mod http;
 pub mod ids;
 pub mod lifecycle;
+pub mod purl;
 pub mod telemetry;
 pub mod tenancy;
 pub mod voting;

@@ -9,14 +9,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Outcome;
 use super::database::{Place, Reached};
-use crate::app::App;
+use crate::app::{self, App};
 use crate::clock::Clock;
 use crate::config::{Config, Overrides};
 use crate::db::{Db, PoolSettings, migrate};
 use crate::http::serve::{Limits, serve};
 use crate::ids::Ids;
 use crate::lifecycle::{Deaths, Tasks};
-use crate::telemetry;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -60,11 +59,11 @@ async fn with_database(
     } else {
         migrate::verify(target).await?;
     }
-    let metrics = telemetry::metrics::install().context("metrics")?;
+    let metrics = app::install_metrics().context("metrics")?;
     let db = Db::open(target, &PoolSettings::from(&config.database))?;
     let (tasks, deaths) = Tasks::new();
-    let app =
-        App { config, db: db.clone(), clock: Clock::system(), ids: Ids::os(), tasks: tasks.clone(), metrics };
+    let app = App::new(config, db.clone(), Clock::system(), Ids::os(), tasks.clone(), metrics);
+    app.start_tasks();
 
     let limits = Limits {
         name: "public",

@@ -1,6 +1,7 @@
-//! `/health/live` and `/health/ready`. Liveness asks only the process; readiness also asks the database, within one
+//! `/health/live`, `/health/ready`, `/health/headroom`. Liveness asks only the process; readiness also asks the database, within one
 //! second, whether the schema has what this binary needs, and says which condition fails.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -11,6 +12,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
 use super::route::{Access, Route};
+use crate::db::headroom::Monitor;
 use crate::db::{Db, migrate};
 use crate::lifecycle::Tasks;
 
@@ -21,18 +23,27 @@ pub struct Health {
     pub db: Db,
     /// Whether the process is stopping.
     pub tasks: Tasks,
+    /// What measures headroom.
+    pub headroom: Arc<Monitor>,
 }
 
 /// The routes.
-pub const ROUTES: &[Route] =
-    &[Route::new("GET", "/health/live", Access::Public), Route::new("GET", "/health/ready", Access::Public)];
+pub const ROUTES: &[Route] = &[
+    Route::new("GET", "/health/live", Access::Public),
+    Route::new("GET", "/health/ready", Access::Public),
+    Route::new("GET", "/health/headroom", Access::Public),
+];
 
 /// Longest time readiness waits for the database.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The router, closed over its own state.
 pub fn router(state: Health) -> Router {
-    Router::new().route("/health/live", get(live)).route("/health/ready", get(ready)).with_state(state)
+    Router::new()
+        .route("/health/live", get(live))
+        .route("/health/ready", get(ready))
+        .route("/health/headroom", get(headroom))
+        .with_state(state)
 }
 
 async fn live() -> Response {
@@ -52,6 +63,13 @@ async fn ready(State(state): State<Health>) -> Response {
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let word = if good { "ok" } else { "not_ready" };
     answer(status, &json!({ "status": word, "database": database, "schema": schema, "draining": draining }))
+}
+
+/// The last measurement, never a new one: 503 when critical or unknown.
+async fn headroom(State(state): State<Health>) -> Response {
+    let health = state.headroom.health();
+    let status = if health.status.is_failing() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    answer(status, &health.to_json())
 }
 
 fn answer(status: StatusCode, body: &serde_json::Value) -> Response {

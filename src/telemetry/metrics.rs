@@ -26,6 +26,23 @@ pub struct Metric {
     pub help: &'static str,
 }
 
+impl Metric {
+    /// A gauge.
+    pub const fn gauge(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Gauge, help }
+    }
+
+    /// A counter.
+    pub const fn counter(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Counter, help }
+    }
+
+    /// A distribution, in seconds.
+    pub const fn seconds(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Seconds, help }
+    }
+}
+
 /// Requests answered.
 pub const HTTP_REQUESTS: &str = "resolute_http_requests_total";
 /// Time to answer.
@@ -47,42 +64,24 @@ pub const BALLOTS: &str = "resolute_ballots_total";
 /// What this process is.
 pub const BUILD_INFO: &str = "resolute_build_info";
 
-/// All metrics, in the order of docs/metrics.md; each feature adds its own here.
+/// The metrics of this list, in the order of docs/metrics.md; headroom has its own.
 pub const ALL: &[Metric] = &[
-    Metric {
-        name: HTTP_REQUESTS,
-        kind: Kind::Counter,
-        help: "Requests answered, by route template, method and status code.",
-    },
-    Metric {
-        name: HTTP_REQUEST_SECONDS,
-        kind: Kind::Seconds,
-        help: "Time from the request head to the answer, by route template and method.",
-    },
-    Metric { name: HTTP_IN_FLIGHT, kind: Kind::Gauge, help: "Requests that are being answered." },
-    Metric { name: HTTP_CONNECTIONS, kind: Kind::Gauge, help: "Open connections, by listener." },
-    Metric {
-        name: DB_TRANSACTION_SECONDS,
-        kind: Kind::Seconds,
-        help: "Time of a hot-path transaction, by its name and outcome.",
-    },
-    Metric {
-        name: DB_POOL_CONNECTIONS,
-        kind: Kind::Gauge,
-        help: "Connections, by pool and state (open, idle).",
-    },
-    Metric { name: DB_POOL_WAITING, kind: Kind::Gauge, help: "Callers that wait for a connection, by pool." },
-    Metric {
-        name: RESOLUTIONS,
-        kind: Kind::Counter,
-        help: "Answers of the resolver, by outcome (redirect, gone, not_found, unavailable).",
-    },
-    Metric {
-        name: BALLOTS,
-        kind: Kind::Counter,
-        help: "Casts, by verdict (accepted, replayed, or the problem code).",
-    },
-    Metric { name: BUILD_INFO, kind: Kind::Gauge, help: "1, with the version as label." },
+    Metric::counter(HTTP_REQUESTS, "Requests answered, by route template, method and status code."),
+    Metric::seconds(
+        HTTP_REQUEST_SECONDS,
+        "Time from the request head to the answer, by route template and method.",
+    ),
+    Metric::gauge(HTTP_IN_FLIGHT, "Requests that are being answered."),
+    Metric::gauge(HTTP_CONNECTIONS, "Open connections, by listener."),
+    Metric::seconds(DB_TRANSACTION_SECONDS, "Time of a hot-path transaction, by its name and outcome."),
+    Metric::gauge(DB_POOL_CONNECTIONS, "Connections, by pool and state (open, idle)."),
+    Metric::gauge(DB_POOL_WAITING, "Callers that wait for a connection, by pool."),
+    Metric::counter(
+        RESOLUTIONS,
+        "Answers of the resolver, by outcome (redirect, gone, not_found, unavailable).",
+    ),
+    Metric::counter(BALLOTS, "Casts, by verdict (accepted, replayed, or the problem code)."),
+    Metric::gauge(BUILD_INFO, "1, with the version as label."),
 ];
 
 /// Upper bounds of the duration histograms, in seconds.
@@ -90,16 +89,16 @@ const BUCKETS: &[f64] =
     &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// Installs the recorder for the whole process and describes every metric. Fails if one is installed already.
-pub fn install() -> Result<PrometheusHandle, BuildError> {
+pub fn install(all: &[&Metric]) -> Result<PrometheusHandle, BuildError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), BUCKETS)?
         .install_recorder()?;
-    describe();
+    describe(all);
     Ok(handle)
 }
 
-fn describe() {
-    for metric in ALL {
+fn describe(all: &[&Metric]) {
+    for metric in all {
         match metric.kind {
             Kind::Counter => describe_counter!(metric.name, metric.help),
             Kind::Gauge => describe_gauge!(metric.name, metric.help),

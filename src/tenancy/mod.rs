@@ -6,5 +6,5 @@ pub mod key;
 pub mod slug;
 pub mod store;
 
-pub use api::{ROUTES, router};
+pub use api::{ROUTES, Tenancy, router};
 pub use authenticate::authenticator;

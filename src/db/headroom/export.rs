@@ -5,10 +5,11 @@
 
 use std::collections::HashSet;
 
-use metrics::{Unit, describe_gauge, gauge};
+use metrics::gauge;
 
 use super::report::Report;
 use super::sequence::to_f64;
+use crate::telemetry::metrics::Metric;
 
 /// Ids that remain. Labels `table`, `column`.
 pub const HEADROOM_ROWS: &str = "resolute_row_headroom_rows";
@@ -31,48 +32,22 @@ pub const UNMEASURED: &str = "resolute_headroom_unmeasured_columns";
 /// Time of the last success.
 pub const LAST_SUCCESS: &str = "resolute_headroom_last_success_timestamp_seconds";
 
-/// What a metric is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricKind {
-    /// A value that goes up and down.
-    Gauge,
-}
-
-/// Every metric of this module: name, kind, help.
-pub const METRICS: [(&str, MetricKind, &str); 10] = [
-    (HEADROOM_ROWS, MetricKind::Gauge, "Ids that the sequence can still give to the column."),
-    (HEADROOM_RATIO, MetricKind::Gauge, "Share of the column's ids that remains, 0 to 1."),
-    (IDS_USED, MetricKind::Gauge, "Ids of the column's range that are behind; project from this one."),
-    (ROWS_ESTIMATE, MetricKind::Gauge, "Rows of the table as the statistics estimate them; never counted."),
-    (XID_RATIO, MetricKind::Gauge, "Share of transaction ids left before wrap-around stops writes, 0 to 1."),
-    (
-        MULTIXACT_RATIO,
-        MetricKind::Gauge,
-        "Share of multixact ids left before wrap-around stops writes, 0 to 1.",
-    ),
-    (
-        ROW_LIMIT_RATIO,
-        MetricKind::Gauge,
-        "Share of the configured row limit that remains; NaN without a limit.",
-    ),
-    (DISK_RATIO, MetricKind::Gauge, "Share of the configured disk limit that remains; NaN without a limit."),
-    (UNMEASURED, MetricKind::Gauge, "Sequence-fed columns whose headroom could not be judged."),
-    (
-        LAST_SUCCESS,
-        MetricKind::Gauge,
-        "When headroom was last measured, in seconds since 1970; 0 before that.",
-    ),
+/// Every metric of this module.
+pub const METRICS: &[Metric] = &[
+    Metric::gauge(HEADROOM_ROWS, "Ids that the sequence can still give to the column."),
+    Metric::gauge(HEADROOM_RATIO, "Share of the column's ids that remains, 0 to 1."),
+    Metric::gauge(IDS_USED, "Ids of the column's range that are behind; project from this one."),
+    Metric::gauge(ROWS_ESTIMATE, "Rows of the table as the statistics estimate them; never counted."),
+    Metric::gauge(XID_RATIO, "Share of transaction ids left before wrap-around stops writes, 0 to 1."),
+    Metric::gauge(MULTIXACT_RATIO, "Share of multixact ids left before wrap-around stops writes, 0 to 1."),
+    Metric::gauge(ROW_LIMIT_RATIO, "Share of the configured row limit that remains; NaN without a limit."),
+    Metric::gauge(DISK_RATIO, "Share of the configured disk limit that remains; NaN without a limit."),
+    Metric::gauge(UNMEASURED, "Sequence-fed columns whose headroom could not be judged."),
+    Metric::gauge(LAST_SUCCESS, "When headroom was last measured, in seconds since 1970; 0 before that."),
 ];
 
-/// Describes every metric and sets those without labels, so that they exist before the first measurement.
-pub fn describe_metrics() {
-    for (name, MetricKind::Gauge, help) in METRICS {
-        let unit = match name {
-            LAST_SUCCESS => Unit::Seconds,
-            _ => Unit::Count,
-        };
-        describe_gauge!(name, unit, help);
-    }
+/// Sets the metrics without labels, so that they exist before the first measurement.
+pub fn zero_metrics() {
     for ratio in [XID_RATIO, MULTIXACT_RATIO, ROW_LIMIT_RATIO, DISK_RATIO] {
         gauge!(ratio).set(f64::NAN);
     }

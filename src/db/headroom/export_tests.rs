@@ -11,13 +11,20 @@ fn rendered(steps: impl FnOnce()) -> String {
     recorder.handle().render()
 }
 
+fn described() {
+    for metric in METRICS {
+        metrics::describe_gauge!(metric.name, metric.help);
+    }
+    zero_metrics();
+}
+
 fn has_line(text: &str, line: &str) -> bool {
     text.lines().any(|found| found == line)
 }
 
 #[test]
 fn metrics_without_labels_exist_before_the_first_measurement_and_raise_no_alarm() {
-    let text = rendered(describe_metrics);
+    let text = rendered(described);
     assert!(has_line(&text, "resolute_xid_headroom_ratio NaN"), "{text}");
     assert!(has_line(&text, "resolute_multixact_headroom_ratio NaN"), "{text}");
     assert!(has_line(&text, "resolute_headroom_last_success_timestamp_seconds 0"), "{text}");
@@ -26,7 +33,7 @@ fn metrics_without_labels_exist_before_the_first_measurement_and_raise_no_alarm(
 #[test]
 fn a_report_sets_every_metric() {
     let text = rendered(|| {
-        describe_metrics();
+        described();
         Exporter::default().export(&example());
     });
     for line in [
@@ -38,7 +45,7 @@ fn a_report_sets_every_metric() {
     ] {
         assert!(has_line(&text, line), "{line} is missing in {text}");
     }
-    for (name, _, help) in METRICS {
+    for Metric { name, help, .. } in METRICS {
         assert!(has_line(&text, &format!("# HELP {name} {help}")), "{name} is missing in {text}");
     }
 }

@@ -18,7 +18,7 @@ mod sequence;
 mod settings;
 mod table;
 
-pub use export::{Exporter, METRICS, MetricKind, describe_metrics};
+pub use export::{Exporter, METRICS, zero_metrics};
 pub use health::{Health, HealthStatus};
 pub use measure::{MeasureError, measure};
 pub use monitor::Monitor;

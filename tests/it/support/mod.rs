@@ -73,8 +73,7 @@ impl TestApp {
     fn seeded(target: &Target, config: Config, seed: u64) -> Self {
         let db = Db::open(target, &PoolSettings::from(&config.database)).expect("pools");
         let (tasks, _) = Tasks::new();
-        let app =
-            App { config, db, clock: Clock::frozen(NOW), ids: Ids::seeded(seed), tasks, metrics: metrics() };
+        let app = App::new(config, db, Clock::frozen(NOW), Ids::seeded(seed), tasks, metrics());
         let router = app.public_router();
         Self { app, router, database: None, target: target.clone() }
     }
@@ -138,5 +137,5 @@ impl TestApp {
 /// The one recorder of this test process.
 pub fn metrics() -> PrometheusHandle {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
-    HANDLE.get_or_init(|| resolute::telemetry::metrics::install().expect("a recorder")).clone()
+    HANDLE.get_or_init(|| resolute::app::install_metrics().expect("a recorder")).clone()
 }

@@ -1,0 +1,45 @@
+//! PUT /api/v1/domains/{path}
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::domain_body::{self, PolicyFields};
+use super::{Purls, addressed};
+use crate::http::auth::MayEdit;
+use crate::http::body::JsonObject;
+use crate::http::etag::IfMatch;
+use crate::http::{Problem, fields, problem_codes};
+use crate::purl::model::Policies;
+use crate::purl::store::domains;
+
+/// Replaces the policies: what the body leaves out goes back to its default. Case is fixed at creation.
+pub async fn update(
+    State(state): State<Purls>,
+    MayEdit(caller): MayEdit,
+    uri: Uri,
+    if_match: IfMatch,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let if_match = if_match.required()?;
+    let mut reader = body.fields();
+    let policies = PolicyFields::read(&mut reader);
+    let case_insensitive = reader.optional("case_insensitive", fields::boolean);
+    reader.finish()?;
+    let policies = policies.over(Policies::default())?;
+    let case_insensitive = case_insensitive?;
+    for _ in 0..addressed::ATTEMPTS {
+        let domain = addressed::domain(&state, &caller, &uri, "/api/v1/domains").await?;
+        if_match.check(domain.generation)?;
+        if case_insensitive.is_some_and(|wanted| wanted != domain.case_insensitive) {
+            return Err(Problem::new(&problem_codes::INVALID)
+                .fault("/case_insensitive", "is fixed when the domain is made"));
+        }
+        let pool = state.db.management();
+        if domains::update_policies(pool, &domain, &policies, state.clock.now()).await?.is_some() {
+            let domain = addressed::domain(&state, &caller, &uri, "/api/v1/domains").await?;
+            return domain_body::answer(&state, StatusCode::OK, &domain).await;
+        }
+    }
+    Err(Problem::unavailable())
+}

@@ -1,0 +1,82 @@
+//! HTTP of domains and names under `/api/v1`, and resolution on every path that nothing else takes.
+
+mod addressed;
+mod domain_body;
+mod domain_create;
+mod domain_read;
+mod domain_update;
+mod gone;
+mod history;
+mod negotiate;
+pub mod problems;
+mod purl_body;
+mod purl_create;
+mod purl_read;
+mod purl_update;
+mod purl_withdraw;
+mod root;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::http::route::{Access, Route};
+use crate::purl::target::OwnAddress;
+
+/// What the routes of this feature need.
+#[derive(Clone, Debug)]
+pub struct Purls {
+    /// The database.
+    pub db: Db,
+    /// The time.
+    pub clock: Clock,
+    /// How users reach this server: scheme and host, without a final slash.
+    pub origin: Arc<str>,
+    /// The same, as what no target may point at.
+    pub own: Arc<OwnAddress>,
+}
+
+impl Purls {
+    /// State for a server that is reached at `origin`.
+    pub fn new(db: Db, clock: Clock, origin: &str) -> Self {
+        Self { db, clock, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)) }
+    }
+}
+
+/// The routes. Resolution is the fallback of the whole table and stands in no row.
+pub const ROUTES: &[Route] = &[
+    Route::new("POST", "/api/v1/domains", Access::EditOrOperate),
+    Route::new("GET", "/api/v1/domains/", Access::Read),
+    Route::new("PUT", "/api/v1/domains/", Access::Edit),
+    Route::new("GET", "/api/v1/domains/{*path}", Access::Read),
+    Route::new("PUT", "/api/v1/domains/{*path}", Access::Edit),
+    Route::new("POST", "/api/v1/purls", Access::Mint),
+    Route::new("GET", "/api/v1/purls/{*path}", Access::Read),
+    Route::new("PUT", "/api/v1/purls/{*path}", Access::Edit),
+    Route::new("DELETE", "/api/v1/purls/{*path}", Access::Tombstone),
+    Route::new("GET", "/api/v1/purl-revisions/{*path}", Access::Read),
+];
+
+/// The router of the API, closed over its own state. Wildcards only route: handlers read the raw path.
+pub fn router(state: Purls) -> Router {
+    let domain = || get(domain_read::read).put(domain_update::update);
+    Router::new()
+        .route("/api/v1/domains", post(domain_create::create))
+        .route("/api/v1/domains/", domain())
+        .route("/api/v1/domains/{*path}", domain())
+        .route("/api/v1/purls", post(purl_create::create))
+        .route(
+            "/api/v1/purls/{*path}",
+            get(purl_read::read).put(purl_update::update).delete(purl_withdraw::withdraw),
+        )
+        .route("/api/v1/purl-revisions/{*path}", get(history::list))
+        .with_state(state)
+}
+
+/// Resolution: the fallback for every path that no route takes.
+pub fn resolution(state: Purls) -> Router {
+    Router::new().fallback(root::resolve).with_state(state)
+}

@@ -1,0 +1,72 @@
+//! Problem codes of this feature.
+
+use crate::http::ProblemCode;
+
+/// 409 on making a name.
+pub const NAME_TAKEN: ProblemCode = ProblemCode {
+    code: "name_taken",
+    status: 409,
+    title: "The name exists",
+    help: "A name is made once. If it was withdrawn, it stays a tombstone: a name is never free again.",
+};
+/// 409 on changing a tombstone.
+pub const NAME_WITHDRAWN: ProblemCode = ProblemCode {
+    code: "name_withdrawn",
+    status: 409,
+    title: "The name was withdrawn",
+    help: "A tombstone cannot be changed or withdrawn again.",
+};
+/// 409 on making a name that could not be reached.
+pub const NAME_SWALLOWED: ProblemCode = ProblemCode {
+    code: "name_swallowed",
+    status: 409,
+    title: "Another domain answers for this path",
+    help: "A deeper domain covers the path of this name, so it would never be asked. Make the name in that domain.",
+};
+/// 409 on making a domain.
+pub const DOMAIN_TAKEN: ProblemCode = ProblemCode {
+    code: "domain_taken",
+    status: 409,
+    title: "The domain exists",
+    help: "Domain paths are unique over the whole service.",
+};
+/// 409 on making a domain that hides names.
+pub const DOMAIN_SHADOWS: ProblemCode = ProblemCode {
+    code: "domain_shadows",
+    status: 409,
+    title: "The domain would hide names of the domain above",
+    help: "`names` lists some of the names that would no longer be reached. Send `\"shadow\": true` if that is meant.",
+};
+/// 410 of a tombstone.
+pub const WITHDRAWN: ProblemCode = ProblemCode {
+    code: "withdrawn",
+    status: 410,
+    title: "This name was withdrawn",
+    help: "The owner withdrew the name. `reason`, `successor` and `last_target` say what is known.",
+};
+/// 410 of an expired name.
+pub const EXPIRED: ProblemCode = ProblemCode {
+    code: "expired",
+    status: 410,
+    title: "This name has expired",
+    help: "The name was given until `valid_until`. Its owner can renew it.",
+};
+/// 404 of a name that its owner has switched off.
+pub const TEMPORARILY_GONE: ProblemCode = ProblemCode {
+    code: "temporarily_gone",
+    status: 404,
+    title: "This name answers nothing for now",
+    help: "The name exists; its owner has set it to answer 404.",
+};
+
+/// All of them.
+pub const ALL: &[&ProblemCode] = &[
+    &NAME_TAKEN,
+    &NAME_WITHDRAWN,
+    &NAME_SWALLOWED,
+    &DOMAIN_TAKEN,
+    &DOMAIN_SHADOWS,
+    &WITHDRAWN,
+    &EXPIRED,
+    &TEMPORARILY_GONE,
+];

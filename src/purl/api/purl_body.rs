@@ -1,0 +1,126 @@
+//! How a name looks in JSON, and the fields that creation and change share.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use serde::Serialize;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use super::Purls;
+use crate::http::body::{Faulty, Fields};
+use crate::http::{etag, fields};
+use crate::ids;
+use crate::purl::model::{Domain, Purl, Status};
+use crate::purl::raw_path;
+use crate::purl::target::{OwnAddress, Target};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(with = "ids::as_string")]
+    id: i64,
+    domain: &'a str,
+    name: &'a str,
+    url: String,
+    state: &'static str,
+    status: u16,
+    partial: bool,
+    target: Option<&'a str>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    valid_until: Option<OffsetDateTime>,
+    reason: Option<&'a str>,
+    successor: Option<&'a str>,
+    revision: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    updated_at: OffsetDateTime,
+}
+
+/// The name as an answer with its ETag; a new one with its Location.
+pub fn answer(state: &Purls, status: StatusCode, domain: &Domain, purl: &Purl) -> Response {
+    let encoded = raw_path::encode(&domain.path.join(&purl.name));
+    let body = Body {
+        id: purl.purl_id,
+        domain: domain.path.as_str(),
+        name: &purl.name,
+        url: format!("{}/{encoded}", state.origin),
+        state: purl.state(state.clock.now()).as_str(),
+        status: purl.status,
+        partial: purl.is_partial,
+        target: purl.target.as_deref(),
+        valid_until: purl.valid_until,
+        reason: purl.tombstone_reason.as_deref(),
+        successor: purl.successor.as_deref(),
+        revision: purl.revision,
+        created_at: purl.created_at,
+        updated_at: purl.updated_at,
+    };
+    let mut response =
+        (status, [(header::ETAG, etag::of_revision(purl.revision))], Json(body)).into_response();
+    if status == StatusCode::CREATED
+        && let Ok(location) = format!("/api/v1/purls/{encoded}").try_into()
+    {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// How a name is to answer, as a body says it.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Absent: the domain's default.
+    pub status: Option<Status>,
+    /// Whether it answers for everything below it.
+    pub is_partial: bool,
+    /// Where it points; absent only with status 404.
+    pub target: Option<Target>,
+    /// When it expires.
+    pub valid_until: Option<OffsetDateTime>,
+}
+
+/// The fields of an [`Answer`], read and not yet known to be right.
+pub struct AnswerFields {
+    status: Result<Option<Status>, Faulty>,
+    is_partial: Result<Option<bool>, Faulty>,
+    target: Result<Option<Target>, Faulty>,
+    valid_until: Result<Option<OffsetDateTime>, Faulty>,
+}
+
+impl AnswerFields {
+    /// Reads them, noting every fault.
+    pub fn read(body: &mut Fields<'_>, own: &OwnAddress) -> Self {
+        let status = body.optional("status", status);
+        let mut target = body.optional("target", |value| target(value, own));
+        let needs_target = !matches!(&status, Ok(Some(status)) if !status.is_redirect());
+        if needs_target && matches!(target, Ok(None)) {
+            target = Err(body.fault("target", "is required, except with status 404"));
+        }
+        Self {
+            status,
+            is_partial: body.optional("partial", fields::boolean),
+            target,
+            valid_until: body.optional("valid_until", fields::instant),
+        }
+    }
+
+    /// What they say, once the body's reader has found no fault.
+    pub fn done(self) -> Result<Answer, Faulty> {
+        Ok(Answer {
+            status: self.status?,
+            is_partial: self.is_partial?.unwrap_or(false),
+            target: self.target?,
+            valid_until: self.valid_until?,
+        })
+    }
+}
+
+/// A target, or the reason why it is none.
+pub fn target(value: &Value, own: &OwnAddress) -> Result<Target, String> {
+    Target::parse(fields::string(value)?, own).map_err(|fault| fault.to_string())
+}
+
+fn status(value: &Value) -> Result<Status, String> {
+    let number = value.as_i64().ok_or_else(|| "must be a number".to_owned())?;
+    Status::parse(number).map_err(|error| error.to_string())
+}

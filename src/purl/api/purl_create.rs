@@ -1,0 +1,75 @@
+//! POST /api/v1/purls
+
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+
+use super::purl_body::{self, AnswerFields};
+use super::{Purls, addressed, problems};
+use crate::db;
+use crate::http::auth::MayMint;
+use crate::http::body::JsonObject;
+use crate::http::{Problem, fields};
+use crate::purl::domain_path::DomainPath;
+use crate::purl::name::Name;
+use crate::purl::write::{self, CreateVerdict, NewPurl, WriteError};
+
+/// Makes a name. The domain is checked first and guarded in the write; if it changed between, again.
+pub async fn create(
+    State(state): State<Purls>,
+    MayMint(caller): MayMint,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let mut reader = body.fields();
+    let path = reader.required("domain", |value| {
+        DomainPath::parse(fields::string(value)?).map_err(|fault| fault.to_string())
+    });
+    let name = reader.required("name", |value| {
+        let text = fields::string(value)?;
+        let parsed = path.as_ref().map_or_else(|_| Name::parse(text), |path| Name::parse_in(text, path));
+        parsed.map_err(|fault| fault.to_string())
+    });
+    let answer = AnswerFields::read(&mut reader, &state.own);
+    reader.finish()?;
+    let (path, name, answer) = (path?, name?, answer.done()?);
+    let full_path = path.join(name.as_str());
+
+    for _ in 0..addressed::ATTEMPTS {
+        let (domain, reached) = addressed::place(&state, &caller, &path, &full_path).await?;
+        if reached != domain.path {
+            return Err(Problem::new(&problems::NAME_SWALLOWED)
+                .detail(format!("requests for it reach the domain `{reached}`")));
+        }
+        let new = NewPurl {
+            name: name.clone(),
+            status: answer.status.unwrap_or(domain.policies.default_status),
+            is_partial: answer.is_partial,
+            target: answer.target.clone(),
+            valid_until: answer.valid_until,
+        };
+        let author = (caller.key_id, state.clock.now());
+        match write::create(&state.db, &domain, author, std::slice::from_ref(&new)).await {
+            Ok(verdicts) => return verdict(&state, &domain, verdicts),
+            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => {}
+            Err(WriteError::Db(error)) => return Err(error.into()),
+        }
+    }
+    Err(Problem::unavailable())
+}
+
+fn verdict(
+    state: &Purls,
+    domain: &crate::purl::model::Domain,
+    verdicts: Vec<CreateVerdict>,
+) -> Result<Response, Problem> {
+    match verdicts.into_iter().next() {
+        Some(CreateVerdict::Created(purl)) => {
+            Ok(purl_body::answer(state, StatusCode::CREATED, domain, &purl))
+        }
+        Some(CreateVerdict::Taken { withdrawn: true }) => {
+            Err(Problem::new(&problems::NAME_TAKEN).detail("it was withdrawn; a name is never free again"))
+        }
+        Some(CreateVerdict::Taken { withdrawn: false }) => Err(Problem::new(&problems::NAME_TAKEN)),
+        None => Err(Problem::unavailable()),
+    }
+}

@@ -1,0 +1,77 @@
+//! PUT /api/v1/purls/{full path}
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{StatusCode, Uri};
+
+use super::purl_body::{self, AnswerFields};
+use super::{Purls, addressed, problems};
+use crate::db;
+use crate::http::Problem;
+use crate::http::auth::{Caller, MayEdit};
+use crate::http::body::JsonObject;
+use crate::http::etag::{self, IfMatch};
+use crate::http::problem_codes::PRECONDITION_FAILED;
+use crate::purl::model::Domain;
+use crate::purl::write::{self, Change, ChangeVerdict, NewState, WriteError};
+
+/// Replaces how a name answers: what the body leaves out goes back to its default. The state it replaces
+/// becomes history. A body that changes nothing makes no revision.
+pub async fn update(
+    State(state): State<Purls>,
+    MayEdit(caller): MayEdit,
+    uri: Uri,
+    if_match: IfMatch,
+    body: JsonObject,
+) -> Result<Response, Problem> {
+    let if_match = if_match.required()?;
+    let mut reader = body.fields();
+    let answer = AnswerFields::read(&mut reader, &state.own);
+    reader.finish()?;
+    let answer = answer.done()?;
+    change(&state, &caller, &uri, &if_match, |domain| NewState::Live {
+        status: answer.status.unwrap_or(domain.policies.default_status),
+        is_partial: answer.is_partial,
+        target: answer.target.clone(),
+        valid_until: answer.valid_until,
+    })
+    .await
+}
+
+/// Changes the addressed name from the revision that the client has seen, or, where it has named none, from
+/// the current one, as often as another writer comes between.
+pub async fn change(
+    state: &Purls,
+    caller: &Caller,
+    uri: &Uri,
+    if_match: &IfMatch,
+    to: impl Fn(&Domain) -> NewState,
+) -> Result<Response, Problem> {
+    for _ in 0..addressed::ATTEMPTS {
+        let (domain, purl) = addressed::purl(state, caller, uri, "/api/v1/purls").await?;
+        if_match.check(purl.revision)?;
+        let change = Change { name_key: purl.name_key.clone(), expected: purl.revision, to: to(&domain) };
+        let author = (caller.key_id, state.clock.now());
+        let verdicts = match write::change(&state.db, &domain, author, &[change]).await {
+            Ok(verdicts) => verdicts,
+            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => continue,
+            Err(WriteError::Db(error)) => return Err(error.into()),
+        };
+        match verdicts.into_iter().next() {
+            Some(ChangeVerdict::Changed(changed)) => {
+                return Ok(purl_body::answer(state, StatusCode::OK, &domain, &changed));
+            }
+            Some(ChangeVerdict::Unchanged) => {
+                return Ok(purl_body::answer(state, StatusCode::OK, &domain, &purl));
+            }
+            Some(ChangeVerdict::Withdrawn) => return Err(Problem::new(&problems::NAME_WITHDRAWN)),
+            Some(ChangeVerdict::Stale { current }) if matches!(if_match, IfMatch::Revisions(_)) => {
+                let etag = etag::of_revision(current);
+                return Err(Problem::new(&PRECONDITION_FAILED).header(http::header::ETAG, etag));
+            }
+            Some(ChangeVerdict::Stale { .. }) => {}
+            Some(ChangeVerdict::Absent) | None => return Err(Problem::not_found()),
+        }
+    }
+    Err(Problem::unavailable())
+}

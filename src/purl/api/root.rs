@@ -1,0 +1,134 @@
+//! Resolution: GET, HEAD and OPTIONS on every path that no route takes. The answer is decided by `rules`
+//! and `location`; here it gets its headers. Everything may be read by any origin: a redirect that a
+//! script in a page cannot follow is of no use to it.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use time::OffsetDateTime;
+
+use super::{Purls, gone};
+use crate::http::{Problem, problem_codes};
+use crate::purl::model::{Domain, Purl, State as NameState};
+use crate::purl::raw_path::RawPath;
+use crate::purl::resolve;
+use crate::purl::rules::{self, Match};
+use crate::purl::{domain_path, location};
+
+const ALLOWED: &str = "GET, HEAD, OPTIONS";
+
+/// How long an unknown path may be remembered, in seconds: a name made now must soon be found.
+const UNKNOWN_SECONDS: i64 = 1;
+
+/// Longest life of a 410, in seconds: its owner can renew or restore the name.
+const GONE_SECONDS: i64 = 60;
+
+/// Answers one request.
+pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let path = RawPath::parse(uri.path());
+    let first = path.exact().unwrap_or_default().split('/').next().unwrap_or_default();
+    if domain_path::is_reserved(first) {
+        return Problem::not_found().into_response();
+    }
+    let mut response = match method {
+        Method::GET | Method::HEAD => match get(&state, &path, uri.query(), &headers).await {
+            Ok(response) => response,
+            Err(problem) => problem.into_response(),
+        },
+        Method::OPTIONS => preflight(&headers),
+        _ => Problem::new(&problem_codes::METHOD_NOT_ALLOWED)
+            .header(header::ALLOW, HeaderValue::from_static(ALLOWED))
+            .into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
+    response
+}
+
+/// A preflight asks about a method and headers; reading needs no more than these methods and any header.
+fn preflight(headers: &HeaderMap) -> Response {
+    let asked = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    (
+        StatusCode::NO_CONTENT,
+        [
+            (header::ALLOW, HeaderValue::from_static(ALLOWED)),
+            (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(ALLOWED)),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, asked.unwrap_or(HeaderValue::from_static("*"))),
+            (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400")),
+            (header::VARY, HeaderValue::from_static("Access-Control-Request-Headers")),
+        ],
+    )
+        .into_response()
+}
+
+async fn get(
+    state: &Purls,
+    path: &RawPath<'_>,
+    query: Option<&str>,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let found = resolve::find(&state.db, path).await?;
+    let now = state.clock.now();
+    let answer = found.as_ref().and_then(|found| {
+        let matched = rules::choose(path, &found.domain, &found.names, now)?;
+        Some((&found.domain, matched))
+    });
+    let Some((domain, matched)) = answer else {
+        if !path.is_well_formed() {
+            return Err(Problem::new(&problem_codes::BAD_PATH));
+        }
+        return Ok(kept_for(gone::unknown(headers), UNKNOWN_SECONDS));
+    };
+    let purl = matched.purl();
+    let mut response = match purl.state(now) {
+        NameState::Live => redirect(domain, &matched, query, now)?,
+        NameState::TemporarilyGone => {
+            kept_for(gone::answer(headers, purl, NameState::TemporarilyGone), UNKNOWN_SECONDS)
+        }
+        state => {
+            let seconds = GONE_SECONDS.min(domain.policies.cache_seconds.into());
+            kept_for(gone::answer(headers, purl, state), seconds)
+        }
+    };
+    response.headers_mut().insert(header::ETAG, entity_tag(domain, purl));
+    Ok(response)
+}
+
+fn redirect(
+    domain: &Domain,
+    matched: &Match<'_, '_>,
+    query: Option<&str>,
+    now: OffsetDateTime,
+) -> Result<Response, Problem> {
+    let purl = matched.purl();
+    let broken =
+        |what: &str| Problem::new(&problem_codes::INTERNAL).source(format!("purl {}: {what}", purl.purl_id));
+    let target = purl.target.as_deref().ok_or_else(|| broken("a redirect without target"))?;
+    let policy = domain.policies.query;
+    let location = match matched {
+        Match::Exact(_) => location::exact(target, query, policy),
+        Match::Prefix(_, tail) => location::partial(target, *tail, query, policy),
+    };
+    let location =
+        HeaderValue::try_from(location).map_err(|_| broken("a target that no header can carry"))?;
+    let status = StatusCode::from_u16(purl.status).map_err(|_| broken("a status that is none"))?;
+    let left = purl.valid_until.map_or(i64::MAX, |until| (until - now).whole_seconds());
+    let seconds = left.min(domain.policies.cache_seconds.into());
+    Ok(kept_for((status, [(header::LOCATION, location)]).into_response(), seconds))
+}
+
+/// Says how long the answer may be reused without asking; a 301 without this would be kept for ever.
+fn kept_for(mut response: Response, seconds: i64) -> Response {
+    let value = if seconds > 0 { format!("public, max-age={seconds}") } else { "no-cache".to_owned() };
+    if let Ok(value) = HeaderValue::try_from(value) {
+        response.headers_mut().insert(header::CACHE_CONTROL, value);
+    }
+    response
+}
+
+/// Changes with the name and with the domain's settings; weak, because a page and a document share it.
+fn entity_tag(domain: &Domain, purl: &Purl) -> HeaderValue {
+    let tag = format!("W/\"{}.{}.{}\"", purl.purl_id, purl.revision, domain.generation);
+    HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"0\""))
+}

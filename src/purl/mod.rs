@@ -1,0 +1,26 @@
+//! Persistent URLs: domains, names and their targets, their resolution at the root path, their history,
+//! and imports. Rules inside a domain, negotiation and `?info` are no part of it yet.
+
+pub mod api;
+pub mod domain_path;
+pub mod location;
+pub mod model;
+pub mod name;
+pub mod raw_path;
+pub mod resolve;
+mod row;
+pub mod rules;
+mod segment;
+pub mod store;
+pub mod target;
+pub mod write;
+
+pub use api::{Purls, ROUTES, resolution, router};
+pub use segment::SegmentFault;
+
+use crate::db::statement::Statement;
+
+/// Every hot statement of this feature, for the census.
+pub fn statements() -> Vec<&'static Statement> {
+    [resolve::STATEMENTS, write::STATEMENTS].into_iter().flatten().copied().collect()
+}

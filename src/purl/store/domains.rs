@@ -1,0 +1,270 @@
+//! Domains. Creation holds a table lock, so that the tree of domains stands still while a new one is
+//! placed in it, and the lock of the domain above, so that no name slips in under it meanwhile.
+
+use sqlx::{PgConnection, PgPool};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::db;
+use crate::purl::domain_path::{self, DomainPath};
+use crate::purl::model::{Domain, Policies};
+use crate::purl::row;
+use crate::purl::rules::{self, Creator, DomainRefusal};
+
+/// Most names that a refusal for shadowing lists.
+pub const SHADOWED_LISTED: usize = 20;
+
+/// A domain to be made.
+#[derive(Debug, Clone)]
+pub struct NewDomain {
+    /// Where.
+    pub path: DomainPath,
+    /// For whom.
+    pub tenant_id: i64,
+    /// Whether names ignore ASCII case, for ever.
+    pub case_insensitive: bool,
+    /// The rest of its settings.
+    pub policies: Policies,
+    /// Whether names of the domain above may become unreachable.
+    pub shadow: bool,
+    /// The key that asked for it; none from the command line.
+    pub created_by: Option<Uuid>,
+    /// Now.
+    pub created_at: OffsetDateTime,
+}
+
+/// Why a domain was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// There is one at this path, of whatever tenant.
+    #[error("there is a domain at this path already")]
+    PathTaken,
+    /// The creator may not.
+    #[error(transparent)]
+    Refused(#[from] DomainRefusal),
+    /// Names of the domain above would no longer be reached.
+    #[error("it would hide names of the domain `{above}`: {}", names.join(", "))]
+    Shadows {
+        /// The domain above.
+        above: String,
+        /// Some of the names, at most [`SHADOWED_LISTED`].
+        names: Vec<String>,
+    },
+    /// The database.
+    #[error(transparent)]
+    Db(#[from] db::Error),
+}
+
+impl From<sqlx::Error> for CreateError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Db(error.into())
+    }
+}
+
+/// Makes a domain, in a transaction of its own.
+pub async fn insert_domain(
+    pool: &PgPool,
+    creator: Creator<'_>,
+    new: &NewDomain,
+) -> Result<Domain, CreateError> {
+    let mut tx = pool.begin_with(db::BEGIN).await?;
+    let domain = insert_domain_in(&mut tx, creator, new).await?;
+    tx.commit().await.map_err(|error| db::Error::from(error).during_commit())?;
+    Ok(domain)
+}
+
+async fn insert_domain_in(
+    connection: &mut PgConnection,
+    creator: Creator<'_>,
+    new: &NewDomain,
+) -> Result<Domain, CreateError> {
+    // Against other creations only; readers and writers of names are not held up.
+    sqlx::query!("LOCK TABLE domains IN SHARE ROW EXCLUSIVE MODE").execute(&mut *connection).await?;
+    let known = list_among(connection, &domain_path::candidates(new.path.as_str())).await?;
+    if known.iter().any(|domain| domain.path == new.path) {
+        // Whoever may not make it may not learn of it either.
+        let above: Vec<Domain> = known.into_iter().filter(|domain| domain.path != new.path).collect();
+        rules::may_create_domain(creator, &new.path, &above)?;
+        return Err(CreateError::PathTaken);
+    }
+    rules::may_create_domain(creator, &new.path, &known)?;
+    if let Some(above) = known.last() {
+        lock_domain(connection, above).await?;
+        let names = list_shadowed(connection, above, &new.path).await?;
+        if !names.is_empty() && !new.shadow {
+            return Err(CreateError::Shadows { above: above.path.to_string(), names });
+        }
+        // Names that were checked before this domain stood are checked again.
+        raise_generation(connection, above).await?;
+    }
+    let domain_id = sqlx::query_scalar!(
+        "INSERT INTO domains (path, home_tenant_id, owner_tenant_id, created_at, created_by)
+         VALUES ($1, $2, $2, $3, $4) RETURNING domain_id",
+        new.path.as_str(),
+        new.tenant_id,
+        new.created_at,
+        new.created_by
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let default_status = i16::try_from(new.policies.default_status.code()).unwrap_or_default();
+    sqlx::query!(
+        "INSERT INTO domain_state (tenant_id, domain_id, case_insensitive, trailing_slash, query_policy,
+                                   default_status, cache_seconds, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        new.tenant_id,
+        domain_id,
+        new.case_insensitive,
+        new.policies.trailing_slash.as_str(),
+        new.policies.query.as_str(),
+        default_status,
+        new.policies.cache_seconds,
+        new.created_at
+    )
+    .execute(connection)
+    .await?;
+    Ok(Domain {
+        domain_id,
+        path: new.path.clone(),
+        home_tenant_id: new.tenant_id,
+        owner_tenant_id: new.tenant_id,
+        generation: 1,
+        has_names: false,
+        case_insensitive: new.case_insensitive,
+        policies: new.policies,
+        created_at: new.created_at,
+        updated_at: new.created_at,
+    })
+}
+
+/// The domains among these paths, the longest last.
+pub async fn list_domains(pool: &PgPool, paths: &[&str]) -> Result<Vec<Domain>, db::Error> {
+    list_among(&mut *pool.acquire().await?, paths).await
+}
+
+async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec<Domain>, db::Error> {
+    let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    let rows = sqlx::query!(
+        "SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at, s.generation, s.has_names,
+                s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds, s.updated_at
+         FROM domains d
+         JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id
+         WHERE d.path = ANY ($1) ORDER BY octet_length(d.path)",
+        &paths
+    )
+    .fetch_all(connection)
+    .await?;
+    rows.into_iter()
+        .map(|found| {
+            let (slash, query) = (&found.trailing_slash, &found.query_policy);
+            let policies =
+                row::policies(found.domain_id, slash, query, found.default_status, found.cache_seconds)?;
+            Ok(Domain {
+                domain_id: found.domain_id,
+                path: DomainPath::from_stored(found.path),
+                home_tenant_id: found.home_tenant_id,
+                owner_tenant_id: found.owner_tenant_id,
+                generation: found.generation,
+                has_names: found.has_names,
+                case_insensitive: found.case_insensitive,
+                policies,
+                created_at: found.created_at,
+                updated_at: found.updated_at,
+            })
+        })
+        .collect()
+}
+
+/// Every path below one of these domains, or equal to it. Few: the directory is read only where it branches.
+pub async fn list_paths(pool: &PgPool) -> Result<Vec<String>, db::Error> {
+    Ok(sqlx::query_scalar!("SELECT path FROM domains").fetch_all(pool).await?)
+}
+
+/// Slug of the tenant that owns a domain.
+pub async fn find_owner(pool: &PgPool, tenant_id: i64) -> Result<Option<String>, db::Error> {
+    let slug = sqlx::query_scalar!("SELECT slug FROM tenants WHERE tenant_id = $1", tenant_id);
+    Ok(slug.fetch_optional(pool).await?)
+}
+
+/// Id of the tenant with this slug.
+pub async fn find_tenant_id(pool: &PgPool, slug: &str) -> Result<Option<i64>, db::Error> {
+    let id = sqlx::query_scalar!("SELECT tenant_id FROM tenants WHERE slug = $1", slug);
+    Ok(id.fetch_optional(pool).await?)
+}
+
+/// Replaces the policies of a domain if it still has this generation; the new generation, or `None`.
+pub async fn update_policies(
+    pool: &PgPool,
+    domain: &Domain,
+    policies: &Policies,
+    now: OffsetDateTime,
+) -> Result<Option<i64>, db::Error> {
+    let default_status = i16::try_from(policies.default_status.code()).unwrap_or_default();
+    let generation = sqlx::query_scalar!(
+        "UPDATE domain_state
+         SET trailing_slash = $4, query_policy = $5, default_status = $6, cache_seconds = $7,
+             updated_at = greatest($8, updated_at), generation = generation + 1
+         WHERE tenant_id = $1 AND domain_id = $2 AND generation = $3
+         RETURNING generation",
+        domain.home_tenant_id,
+        domain.domain_id,
+        domain.generation,
+        policies.trailing_slash.as_str(),
+        policies.query.as_str(),
+        default_status,
+        policies.cache_seconds,
+        now
+    );
+    Ok(generation.fetch_optional(pool).await?)
+}
+
+async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
+    sqlx::query!(
+        "SELECT domain_id FROM domain_state WHERE tenant_id = $1 AND domain_id = $2 FOR UPDATE",
+        domain.home_tenant_id,
+        domain.domain_id
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(())
+}
+
+async fn raise_generation(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
+    sqlx::query!(
+        "UPDATE domain_state SET generation = generation + 1 WHERE tenant_id = $1 AND domain_id = $2",
+        domain.home_tenant_id,
+        domain.domain_id
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Names of `above` that a domain at `path` would answer in their place: those at or below it, and partial
+/// names above it, which would lose what is below. Tombstones count: a withdrawn name must stay withdrawn.
+async fn list_shadowed(
+    connection: &mut PgConnection,
+    above: &Domain,
+    path: &DomainPath,
+) -> Result<Vec<String>, db::Error> {
+    let Some(relative) = path.below(&above.path) else { return Ok(Vec::new()) };
+    let relative = above.fold(relative);
+    let prefixes: Vec<String> = relative
+        .match_indices('/')
+        .flat_map(|(at, _)| [relative[..at].to_owned(), relative[..=at].to_owned()])
+        .collect();
+    let limit = i64::try_from(SHADOWED_LISTED).unwrap_or(i64::MAX);
+    // `0` is the character after `/`: the range holds exactly the keys that begin with `relative/`.
+    let names = sqlx::query_scalar!(
+        "SELECT name FROM purls
+         WHERE tenant_id = $1 AND domain_id = $2
+           AND (name_key = $3 OR (name_key >= $3 || '/' AND name_key < $3 || '0') OR (name_key = ANY ($4) AND is_partial))
+         ORDER BY name_key LIMIT $5",
+        above.home_tenant_id,
+        above.domain_id,
+        relative,
+        &prefixes,
+        limit
+    );
+    Ok(names.fetch_all(connection).await?)
+}

@@ -1,0 +1,5 @@
+//! SQL of management: making and changing domains, reading names and their history. Names are written by
+//! `write` and resolved by `resolve`, over the other driver.
+
+pub mod domains;
+pub mod names;
