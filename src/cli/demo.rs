@@ -1,10 +1,75 @@
-//! `serve --demo`: an empty database gets a tenant, a domain and a key to try things with.
+//! `serve --demo`: an empty database gets a tenant, a domain and an admin key; every start says what to try.
+
+use anyhow::anyhow;
 
 use crate::app::App;
-use crate::tenancy::store;
+use crate::http::auth::Scope;
+use crate::purl::domain_path::DomainPath;
+use crate::purl::model::Policies;
+use crate::purl::rules::Creator;
+use crate::purl::store::domains::{NewDomain, insert_domain};
+use crate::tenancy::key::ApiKey;
+use crate::tenancy::slug::Slug;
+use crate::tenancy::store::{self, NewKey};
 
-/// Makes the demo tenant on an empty database; says what to try.
-pub async fn greet(app: &App) -> anyhow::Result<()> {
-    let _ = store::any_tenant(app.db.management()).await?;
+/// Slug of the tenant and path of the domain.
+const DEMO: &str = "demo";
+
+/// Makes the demo tenant on an empty database, and prints what to try at `origin`.
+pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
+    let key = if store::any_tenant(app.db.management()).await? { None } else { Some(make(app).await?) };
+    println!("\nresolute serves on {origin}\n");
+    match &key {
+        Some(key) => println!(
+            "Tenant `{DEMO}`, domain `{DEMO}` and an admin key were made. The key is shown this once:\n\n  export KEY={}\n",
+            key.reveal()
+        ),
+        None => println!(
+            "The data of an earlier start are here. Another key, if you lost yours, from a second terminal:\n\n  \
+             export KEY=$({} key create --tenant {DEMO} --scope admin)\n",
+            program()
+        ),
+    }
+    println!(
+        "Try, in another terminal:\n\n  \
+         curl -i {origin}/api/v1/purls -H \"Authorization: Bearer $KEY\" --json '{{\"domain\":\"{DEMO}\",\"name\":\"hello\",\"target\":\"https://example.org/\"}}'\n  \
+         curl -i {origin}/{DEMO}/hello\n  \
+         curl {origin}/health/headroom\n\n\
+         Ctrl-C stops the server and its database.\n"
+    );
     Ok(())
+}
+
+async fn make(app: &App) -> anyhow::Result<ApiKey> {
+    let (pool, now) = (app.db.management(), app.clock.now());
+    let slug = Slug::parse(DEMO).map_err(|rule| anyhow!(rule))?;
+    let tenant = store::insert_tenant(pool, &slug, "Demo", now).await?;
+    let domain = NewDomain {
+        path: DomainPath::parse(DEMO)?,
+        tenant_id: tenant.tenant_id,
+        case_insensitive: false,
+        policies: Policies::default(),
+        shadow: false,
+        created_by: None,
+        created_at: now,
+    };
+    insert_domain(pool, Creator::CommandLine { tenant_id: tenant.tenant_id }, &domain).await?;
+    let key = ApiKey::generate(&app.ids, now);
+    let new = NewKey {
+        api_key_id: key.id(),
+        tenant_id: Some(tenant.tenant_id),
+        scope: Scope::Admin.as_str(),
+        label: "made by serve --demo",
+        secret_sha256: key.secret_sha256(),
+        created_at: now,
+        expires_at: None,
+        domain_ids: &[],
+    };
+    store::insert_key(pool, &new).await?;
+    Ok(key)
+}
+
+/// How this program was called, for commands to copy.
+fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "resolute".to_owned())
 }

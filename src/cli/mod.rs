@@ -4,6 +4,7 @@
 mod config;
 mod database;
 mod demo;
+mod headroom;
 mod key;
 mod migrate;
 mod serve;
@@ -36,6 +37,8 @@ enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(config::Command),
+    /// Show how many more rows the ids of each table can number.
+    Headroom(headroom::Args),
     /// Manage tenants.
     #[command(subcommand)]
     Tenant(tenant::Command),
@@ -82,6 +85,7 @@ async fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Serve(args) => serve::run(&args, place).await,
         Command::Migrate(args) => migrate::run(&args, &place).await,
+        Command::Headroom(args) => headroom::run(&args, &place).await,
         Command::Tenant(command) => tenant::run(&command, &place).await,
         Command::Key(command) => key::run(&command, &place).await,
         Command::Config(_) => Ok(ExitCode::SUCCESS),

@@ -82,7 +82,12 @@ async fn with_database(
     }
     tracing::info!(%address, database = ?target, version = env!("CARGO_PKG_VERSION"), "serving");
     if args.demo {
-        super::demo::greet(&app).await?;
+        let origin = if app.config.server.public_url.is_empty() {
+            format!("http://{address}")
+        } else {
+            app.config.server.origin()
+        };
+        super::demo::greet(&app, &origin).await?;
     }
     let outcome = wait_and_stop(&app.config, &tasks, deaths, reached).await;
     db.close().await;
