@@ -2,8 +2,11 @@
 
 mod architecture;
 mod catalogue;
+mod census;
 mod cluster;
+mod documentation;
 mod headroom;
 mod process;
+mod routes;
 mod support;
 mod tenancy;

@@ -1,0 +1,98 @@
+//! Driven by the route table: what holds for every route, also for one that is added tomorrow.
+
+use http::Method;
+use resolute::app;
+use resolute::http::route::{Access, Route};
+
+use crate::support::{Actor, TestApp};
+
+/// The template with its parameters filled in by something that is well-formed and does not exist.
+fn path(route: &Route) -> String {
+    let filled = route.path.replace("{id}", "4611686018427387904").replace("{slug}", "nobody");
+    filled.replace("{*path}", "nowhere/at-all")
+}
+
+async fn call(actor: &Actor, route: &Route) -> crate::support::Answer {
+    let method = Method::from_bytes(route.method.as_bytes()).expect("a method");
+    let body = matches!(route.method, "POST" | "PUT").then(|| "{}".to_owned());
+    actor.send(method, &path(route), body).await
+}
+
+fn guarded() -> Vec<Route> {
+    app::routes().into_iter().filter(|route| route.access != Access::Public).collect()
+}
+
+#[tokio::test]
+async fn without_a_key_or_with_a_wrong_one_every_guarded_route_answers_401() {
+    let app = TestApp::start().await;
+    assert!(guarded().len() >= 20);
+    for route in guarded() {
+        for actor in [
+            app.stranger(),
+            app.bearer("rsl_nonsense"),
+            app.bearer("rsb_1_1_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+        ] {
+            let answer = call(&actor, &route).await;
+            assert_eq!(answer.status, 401, "{route:?}: {}", answer.text());
+            assert_eq!(answer.json()["code"], "unauthenticated", "{route:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_too_small_a_scope_gets_403_before_the_body_is_looked_at() {
+    let app = TestApp::start().await;
+    let tenant = app.tenant("acme").await;
+    let (reader, minter, operator) = (tenant.reader().await, tenant.minter().await, app.operator().await);
+    for route in guarded() {
+        let small = match route.access {
+            Access::Read | Access::BallotToken | Access::ReadOrBallotToken | Access::Public => continue,
+            Access::Mint | Access::Edit | Access::EditOrOperate => &reader,
+            Access::Tombstone | Access::Administer | Access::Operate => &minter,
+        };
+        let answer = call(small, &route).await;
+        assert_eq!(answer.status, 403, "{route:?}: {}", answer.text());
+        if !matches!(route.access, Access::Operate | Access::EditOrOperate) {
+            let answer = call(&operator, &route).await;
+            assert_eq!(answer.status, 403, "an operator is nobody within a tenant: {route:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_route_is_in_the_router_and_a_wrong_method_is_a_problem_with_allow() {
+    let app = TestApp::start().await;
+    for route in app::routes() {
+        let answer = app.stranger().send(Method::PATCH, &path(&route), None).await;
+        let answer = answer.expect_problem(405, "method_not_allowed");
+        let allowed: Vec<&str> = answer.header("allow").split(',').map(str::trim).collect();
+        assert!(allowed.contains(&route.method), "{route:?}: {allowed:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_404_and_bad_bodies_are_problems_on_every_route() {
+    let app = TestApp::start().await;
+    let admin = app.tenant("acme").await.admin().await;
+    for route in guarded() {
+        if matches!(route.access, Access::Operate | Access::BallotToken) {
+            continue;
+        }
+        let answer = call(&admin, &route).await;
+        let status = answer.status.as_u16();
+        let fine = matches!(status, 404 | 422 | 428);
+        assert!(fine, "{route:?}: {status} {}", answer.text());
+        if route.method == "GET" {
+            assert_eq!(status, 404, "{route:?}");
+        }
+        if matches!(route.method, "POST" | "PUT") {
+            let method = Method::from_bytes(route.method.as_bytes()).expect("a method");
+            let broken = admin
+                .with("if-match", "\"r1\"")
+                .send(method, &path(&route), Some("{\"a\":".to_owned()))
+                .await;
+            assert!(matches!(broken.status.as_u16(), 400 | 404), "{route:?}: {}", broken.text());
+            assert_eq!(broken.header("content-type"), "application/problem+json", "{route:?}");
+        }
+    }
+}
