@@ -32,7 +32,7 @@ pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
     }
     println!(
         "Try, in another terminal:\n\n  \
-         curl -i {origin}/api/v1/purls -H \"Authorization: Bearer $KEY\" --json '{{\"domain\":\"{DEMO}\",\"name\":\"hello\",\"target\":\"https://example.org/\"}}'\n  \
+         curl -i {origin}/api/v1/purls -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' -d '{{\"domain\":\"{DEMO}\",\"name\":\"hello\",\"target\":\"https://example.org/\"}}'\n  \
          curl -i {origin}/{DEMO}/hello\n  \
          curl {origin}/health/headroom\n\n\
          Ctrl-C stops the server and its database.\n"

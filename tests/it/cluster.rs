@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A directory that PostgreSQL's account can enter when the tests run as root.
-fn temporary() -> TempDir {
+pub fn temporary() -> TempDir {
     let dir = tempfile::tempdir().expect("temporary directory");
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o711)).expect("mode");
     dir

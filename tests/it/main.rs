@@ -5,6 +5,7 @@ mod catalogue;
 mod census;
 mod cluster;
 mod documentation;
+mod durability;
 mod headroom;
 mod process;
 mod routes;

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,7 @@ pub fn url(target: &Target) -> String {
 /// A running server; killed with this value.
 pub struct Server {
     child: Child,
-    lines: Receiver<String>,
+    lines: Mutex<Receiver<String>>,
     seen: Vec<String>,
     /// Address of the public listener.
     pub address: String,
@@ -62,7 +63,13 @@ impl Server {
                 let _ = sender.send(line);
             }
         });
-        let mut server = Self { child, lines, seen: Vec::new(), address: String::new(), ops: String::new() };
+        let mut server = Self {
+            child,
+            lines: Mutex::new(lines),
+            seen: Vec::new(),
+            address: String::new(),
+            ops: String::new(),
+        };
         server.ops = server.wait_for("operator's listener")["address"].as_str().expect("address").to_owned();
         server.address = server.wait_for("serving")["address"].as_str().expect("address").to_owned();
         server
@@ -74,7 +81,7 @@ impl Server {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            let Ok(line) = self.lines.recv_timeout(left) else {
+            let Ok(line) = self.lines.lock().expect("one reader").recv_timeout(left) else {
                 panic!("no line `{message}` in:\n{}", self.seen.join("\n"));
             };
             let json: Value = serde_json::from_str(&line).unwrap_or_default();
