@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod domain_path;
+pub mod import;
 pub mod location;
 pub mod model;
 pub mod name;
