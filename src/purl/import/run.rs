@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::csv::{Reader, RecordFault};
 use super::report::{Counts, Line, Outcome, Watcher};
 use super::sheet::{self, Header, HeaderFault, Places};
-use super::staging::{self, Chunk, Copy, FileLock, Merged, Run, StagedLine};
+use super::staging::{self, Chunk, Copy, FileLock, Generations, Merged, Run, StagedLine};
 use crate::clock::Clock;
 use crate::db::{self, Db};
 use crate::ids::Ids;
@@ -370,7 +370,8 @@ impl Import<'_> {
                 };
             // The generations were read before the paths, so what changes after them is noticed next time.
             tree.places.tree = domains::list_paths(self.db.management()).await?.into_iter().collect();
-            for line in lines.iter_mut().filter(|line| line.refusal.is_none() && line.duplicate_of.is_none()) {
+            for line in lines.iter_mut().filter(|line| line.refusal.is_none() && line.duplicate_of.is_none())
+            {
                 line.refusal = tree.refusal(line, &current);
             }
             tree.generations.extend(current);
@@ -383,12 +384,12 @@ impl Import<'_> {
 #[derive(Default)]
 struct Tree {
     places: Places,
-    generations: HashMap<String, i64>,
+    generations: Generations,
 }
 
 impl Tree {
     /// Why a line that passed can no longer be merged.
-    fn refusal(&self, line: &StagedLine, current: &HashMap<String, i64>) -> Option<String> {
+    fn refusal(&self, line: &StagedLine, current: &Generations) -> Option<String> {
         let domain = &line.domain_path;
         if !current.contains_key(domain) {
             return Some(format!("the domain `{domain}` is no longer this tenant's"));

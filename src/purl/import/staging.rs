@@ -253,6 +253,9 @@ pub struct Chunk<'a> {
     pub through: i64,
 }
 
+/// Generations of domains by path.
+pub type Generations = HashMap<String, i64>;
+
 /// What became of a chunk.
 #[derive(Debug)]
 pub enum Merged {
@@ -260,7 +263,7 @@ pub enum Merged {
     Done(HashMap<i64, Outcome>),
     /// Nothing is written: the domains are no longer as they were when the lines were checked. The generations
     /// that they have now; one that is missing is no longer the tenant's.
-    TreeChanged(HashMap<String, i64>),
+    TreeChanged(Generations),
 }
 
 /// Merges a chunk under the locks of its domains, if these still have the `expected` generations.
@@ -268,7 +271,7 @@ pub async fn merge(
     db: &Db,
     run: Run,
     chunk: &Chunk<'_>,
-    expected: &HashMap<String, i64>,
+    expected: &Generations,
     now: OffsetDateTime,
 ) -> Result<Merged, db::Error> {
     let tx = Tx::begin(db.hot().await?, "import_merge").await?;
