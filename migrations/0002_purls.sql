@@ -113,6 +113,7 @@ CREATE TABLE imports (
     source_sha256 bytea NOT NULL,
     state         text NOT NULL DEFAULT 'staging',
     merged_line   bigint NOT NULL DEFAULT 0,
+    last_line     bigint,
     started_at    timestamptz NOT NULL,
     finished_at   timestamptz,
     CONSTRAINT imports_pkey PRIMARY KEY (tenant_id, import_id),
@@ -124,6 +125,7 @@ CREATE TABLE imports (
 );
 COMMENT ON TABLE imports IS 'One run of an import over one file. Its state and merged_line are what an interrupted merge is resumed from.';
 COMMENT ON COLUMN imports.merged_line IS 'Last line of the file whose chunk is merged; written in the transaction that merged it.';
+COMMENT ON COLUMN imports.last_line IS 'Last line of the file, once all are staged and checked.';
 COMMENT ON INDEX imports_pkey IS 'Look-ups by id, and the runs of a tenant in order (ids are UUIDv7).';
 CREATE INDEX imports_unfinished_idx ON imports (tenant_id, source_sha256, import_id) WHERE state IN ('staging', 'merging');
 COMMENT ON INDEX imports_unfinished_idx IS 'Serves --resume, which knows the file by its SHA-256, and the clearing away of what a killed run left.';
@@ -134,14 +136,17 @@ CREATE UNLOGGED TABLE import_rows (
     line         bigint NOT NULL,
     duplicate_of bigint,
     status       smallint,
+    refusal      text,
     domain_path  text COLLATE "C" NOT NULL,
-    name_key     text COLLATE "C" NOT NULL,
     name         text COLLATE "C" NOT NULL,
-    target       text NOT NULL,
-    target_host  text COLLATE "C" NOT NULL,
-    CONSTRAINT import_rows_pkey PRIMARY KEY (tenant_id, import_id, line)
+    name_key     text COLLATE "C",
+    target       text,
+    target_host  text COLLATE "C",
+    CONSTRAINT import_rows_pkey PRIMARY KEY (tenant_id, import_id, line),
+    CONSTRAINT import_rows_refused_or_whole CHECK (refusal IS NOT NULL OR (name_key IS NOT NULL AND target IS NOT NULL))
 );
-COMMENT ON TABLE import_rows IS 'Staged lines of an import. Unlogged, because a line is in the file as well: after a crash of PostgreSQL the table is empty and the run is staged again.';
+COMMENT ON TABLE import_rows IS 'Every line of a file that is being imported, good or refused, until its chunk is merged. Unlogged, because a line is in the file as well: after a crash of PostgreSQL the table is empty and the file is staged again.';
 COMMENT ON COLUMN import_rows.status IS 'Null where the file gives none: the domain''s default for a new name, no change for one that exists.';
-COMMENT ON COLUMN import_rows.duplicate_of IS 'The earlier line of the same file that says the same; such a line is reported, not merged.';
-COMMENT ON INDEX import_rows_pkey IS 'Serves the merge, which walks a run by line.';
+COMMENT ON COLUMN import_rows.refusal IS 'Why the line is not merged. Such a line is only reported.';
+COMMENT ON COLUMN import_rows.duplicate_of IS 'The earlier line of the same file that says the same; such a line is only reported.';
+COMMENT ON INDEX import_rows_pkey IS 'Serves the report and the merge, which walk a run by line.';

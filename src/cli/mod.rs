@@ -5,6 +5,7 @@ mod config;
 mod database;
 mod demo;
 mod headroom;
+mod import;
 mod key;
 mod migrate;
 mod serve;
@@ -45,6 +46,9 @@ enum Command {
     /// Manage API keys.
     #[command(subcommand)]
     Key(key::Command),
+    /// Import names from files.
+    #[command(subcommand)]
+    Import(import::Command),
 }
 
 /// How a command ended when it did not fail.
@@ -88,6 +92,7 @@ async fn run(cli: Cli) -> Outcome {
         Command::Headroom(args) => headroom::run(&args, &place).await,
         Command::Tenant(command) => tenant::run(&command, &place).await,
         Command::Key(command) => key::run(&command, &place).await,
+        Command::Import(command) => import::run(&command, &place).await,
         Command::Config(_) => Ok(ExitCode::SUCCESS),
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod api;
 pub mod domain_path;
+pub mod import;
 pub mod location;
 pub mod model;
 pub mod name;
@@ -22,5 +23,9 @@ use crate::db::statement::Statement;
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [resolve::STATEMENTS, write::STATEMENTS].into_iter().flatten().copied().collect()
+    [resolve::STATEMENTS, write::STATEMENTS, import::statements::STATEMENTS]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect()
 }

@@ -60,7 +60,8 @@ impl OwnAddress {
     }
 
     /// Whether a URL is on this server: the same host, and the same port or, with a default port here, the
-    /// default port of the other scheme (both lead to the same site). All loopback addresses are one host.
+    /// default port of the other scheme (both lead to the same site). All loopback
+    /// addresses, and the unspecified one that a server listens on, are one host.
     fn holds(&self, url: &Url) -> bool {
         let (Some(own), Some(host)) = (&self.host, url.host()) else { return false };
         let host = undotted(&host.to_owned());
@@ -80,8 +81,8 @@ fn undotted(host: &Host) -> Host {
 fn is_loopback(host: &Host) -> bool {
     match host {
         Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
+        Host::Ipv4(address) => address.is_loopback() || address.is_unspecified(),
+        Host::Ipv6(address) => address.is_loopback() || address.is_unspecified(),
     }
 }
 
@@ -278,6 +279,7 @@ mod tests {
         let local = OwnAddress::new("http://localhost:8080");
         assert!(Target::parse("http://127.0.0.1:8080/x", &local).is_err());
         assert!(Target::parse("http://127.0.0.1:8081/x", &local).is_ok());
+        assert!(Target::parse("http://localhost:8080/x", &OwnAddress::new("http://0.0.0.0:8080")).is_err());
     }
 
     proptest! {

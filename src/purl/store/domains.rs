@@ -73,6 +73,34 @@ pub async fn insert_domain(
     Ok(domain)
 }
 
+/// Whether a domain could be made now, without making it.
+pub async fn check_domain(pool: &PgPool, creator: Creator<'_>, path: &DomainPath) -> Result<(), CreateError> {
+    check(&mut *pool.acquire().await?, creator, path, false).await.map(|_| ())
+}
+
+/// The rules for a new domain, against the tree as it is; the domain above it, if there is one.
+async fn check(
+    connection: &mut PgConnection,
+    creator: Creator<'_>,
+    path: &DomainPath,
+    shadow: bool,
+) -> Result<Option<Domain>, CreateError> {
+    let known = list_among(connection, &domain_path::candidates(path.as_str())).await?;
+    let (same, mut above): (Vec<Domain>, Vec<Domain>) =
+        known.into_iter().partition(|domain| domain.path == *path);
+    // Rights first: whoever may not make it may not learn that it exists.
+    rules::may_create_domain(creator, path, &above)?;
+    if !same.is_empty() {
+        return Err(CreateError::PathTaken);
+    }
+    let Some(nearest) = above.pop() else { return Ok(None) };
+    let names = list_shadowed(connection, &nearest, path).await?;
+    if !names.is_empty() && !shadow {
+        return Err(CreateError::Shadows { above: nearest.path.to_string(), names });
+    }
+    Ok(Some(nearest))
+}
+
 async fn insert_domain_in(
     connection: &mut PgConnection,
     creator: Creator<'_>,
@@ -80,22 +108,12 @@ async fn insert_domain_in(
 ) -> Result<Domain, CreateError> {
     // Against other creations only; readers and writers of names are not held up.
     sqlx::query!("LOCK TABLE domains IN SHARE ROW EXCLUSIVE MODE").execute(&mut *connection).await?;
-    let known = list_among(connection, &domain_path::candidates(new.path.as_str())).await?;
-    if known.iter().any(|domain| domain.path == new.path) {
-        // Whoever may not make it may not learn of it either.
-        let above: Vec<Domain> = known.into_iter().filter(|domain| domain.path != new.path).collect();
-        rules::may_create_domain(creator, &new.path, &above)?;
-        return Err(CreateError::PathTaken);
-    }
-    rules::may_create_domain(creator, &new.path, &known)?;
-    if let Some(above) = known.last() {
-        lock_domain(connection, above).await?;
-        let names = list_shadowed(connection, above, &new.path).await?;
-        if !names.is_empty() && !new.shadow {
-            return Err(CreateError::Shadows { above: above.path.to_string(), names });
-        }
-        // Names that were checked before this domain stood are checked again.
-        raise_generation(connection, above).await?;
+    let above = check(connection, creator, &new.path, new.shadow).await?;
+    if let Some(above) = above {
+        lock_domain(connection, &above).await?;
+        // Again, now that no name can come in between; and names that were checked before are checked again.
+        check(connection, creator, &new.path, new.shadow).await?;
+        raise_generation(connection, &above).await?;
     }
     let domain_id = sqlx::query_scalar!(
         "INSERT INTO domains (path, home_tenant_id, owner_tenant_id, created_at, created_by)
@@ -175,7 +193,7 @@ async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec
         .collect()
 }
 
-/// Every path below one of these domains, or equal to it. Few: the directory is read only where it branches.
+/// The whole directory's paths, for a check of many names at once.
 pub async fn list_paths(pool: &PgPool) -> Result<Vec<String>, db::Error> {
     Ok(sqlx::query_scalar!("SELECT path FROM domains").fetch_all(pool).await?)
 }

@@ -1,0 +1,415 @@
+//! An import from end to end: survey the file, stage every line, check them all, then merge chunk by chunk.
+//! Nothing is merged before every line has passed, unless the good ones are wanted alone. It may be
+//! interrupted anywhere: run again, it changes what is still missing and nothing else.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::csv::{Reader, RecordFault};
+use super::report::{Counts, Line, Outcome, Watcher};
+use super::sheet::{self, Header, HeaderFault, Places};
+use super::staging::{self, Chunk, Copy, FileLock, Generations, Merged, Run, StagedLine};
+use crate::clock::Clock;
+use crate::db::{self, Db};
+use crate::ids::Ids;
+use crate::purl::domain_path::DomainPath;
+use crate::purl::model::Policies;
+use crate::purl::rules::Creator;
+use crate::purl::store::domains::{self, CreateError, NewDomain};
+use crate::purl::target::OwnAddress;
+
+/// Most lines merged in one transaction. The domain's lock is held for as long as that takes, and single
+/// writes wait for it.
+const CHUNK: i64 = 2_000;
+
+/// How often a chunk is checked again when domains change under it.
+const ATTEMPTS: usize = 10;
+
+/// Lines between two reports of progress.
+const STEP: u64 = 1_000;
+
+/// How an import is to be done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Check and report only.
+    pub dry_run: bool,
+    /// Finish what an interrupted run has begun to merge, without staging again.
+    pub resume: bool,
+    /// Merge the good lines though others are refused.
+    pub partial: bool,
+}
+
+/// Why a file was not imported, apart from its lines.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The first line is no header.
+    #[error("line {line}: {fault}")]
+    Header {
+        /// The line.
+        line: u64,
+        /// Why.
+        fault: HeaderFault,
+    },
+    /// The form of a line makes it impossible to go on reading.
+    #[error("line {line}: {fault}; nothing behind it could be read")]
+    Broken {
+        /// The line.
+        line: u64,
+        /// Why.
+        fault: RecordFault,
+    },
+    /// Another process imports the same file.
+    #[error("this file is being imported by another process")]
+    Busy,
+    /// A domain that the file names could not be made after all.
+    #[error("the domain `{path}` could not be made: {error}")]
+    Domain {
+        /// The domain.
+        path: String,
+        /// Why.
+        error: CreateError,
+    },
+    /// Domains keep changing while the file is merged.
+    #[error("the domains of this file keep changing; run the import again with --resume")]
+    Unsettled,
+    /// Staged lines are gone, as after a crash of the database.
+    #[error("staged lines are gone; run the import again")]
+    Lost,
+    /// The database.
+    #[error(transparent)]
+    Db(#[from] db::Error),
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileReport {
+    /// Counts of the lines that this run decided.
+    pub counts: Counts,
+    /// The last line that an earlier, interrupted run had merged.
+    pub resumed_after: Option<u64>,
+}
+
+/// Imports files for one tenant.
+#[derive(Debug)]
+pub struct Import<'a> {
+    /// The database.
+    pub db: &'a Db,
+    /// The time.
+    pub clock: &'a Clock,
+    /// Ids of runs.
+    pub ids: &'a Ids,
+    /// What no target may point at.
+    pub own: &'a OwnAddress,
+    /// Whose names they become.
+    pub tenant_id: i64,
+    /// How.
+    pub options: Options,
+}
+
+/// What the first reading of a file finds.
+struct Survey {
+    sha256: [u8; 32],
+    header: Header,
+    domains: BTreeSet<String>,
+    records: u64,
+    last_line: u64,
+}
+
+/// Hashes what passes through.
+struct Hashing {
+    file: File,
+    hash: Sha256,
+}
+
+impl Read for Hashing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.hash.update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+fn survey(path: &Path) -> Result<Survey, ImportError> {
+    let mut input = Hashing { file: File::open(path)?, hash: Sha256::new() };
+    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, &mut input));
+    let first = reader.next_record()?;
+    let line = first.as_ref().map_or(1, |first| first.line);
+    let fields = match first.map(|first| first.fields) {
+        Some(Ok(fields)) => fields,
+        Some(Err(fault)) => return Err(ImportError::Broken { line, fault }),
+        None => Vec::new(),
+    };
+    let header = Header::parse(&fields).map_err(|fault| ImportError::Header { line, fault })?;
+    let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, line);
+    while let Some(record) = reader.next_record()? {
+        (records, last_line) = (records + 1, record.line);
+        if let Err(fault @ RecordFault::Unterminated(_)) = record.fields {
+            return Err(ImportError::Broken { line: last_line, fault });
+        }
+        if let Ok(row) = header.row(record)
+            && !domains.contains(&row.domain)
+        {
+            domains.insert(row.domain);
+        }
+    }
+    drop(reader);
+    Ok(Survey { sha256: input.hash.finalize().into(), header, domains, records, last_line })
+}
+
+impl Import<'_> {
+    /// Imports one file and tells `watcher` of every line, in the order of the file.
+    pub async fn file(&self, path: &Path, watcher: &mut dyn Watcher) -> Result<FileReport, ImportError> {
+        let survey = survey(path)?;
+        let lock = FileLock::take(self.db, self.tenant_id, &survey.sha256).await?.ok_or(ImportError::Busy)?;
+        let report = self.locked(path, &survey, watcher).await;
+        lock.release().await?;
+        report
+    }
+
+    async fn locked(
+        &self,
+        path: &Path,
+        survey: &Survey,
+        watcher: &mut dyn Watcher,
+    ) -> Result<FileReport, ImportError> {
+        if self.options.resume
+            && let Some(left) = staging::find_unfinished(self.db, self.tenant_id, &survey.sha256).await?
+            && left.is_staged
+        {
+            let counts =
+                self.merge(left.run, left.merged_line, left.last_line, survey.records, watcher).await?;
+            let resumed_after = u64::try_from(left.merged_line).ok();
+            return Ok(FileReport { counts, resumed_after });
+        }
+        let now = self.clock.now();
+        let run = Run { tenant_id: self.tenant_id, import_id: self.ids.uuid_v7(now) };
+        let (places, new) = self.places(&survey.domains).await?;
+        let source = path.file_name().unwrap_or_default().to_string_lossy();
+        staging::begin(self.db, run, &source, &survey.sha256, now).await?;
+        self.stage(path, survey, &places, run, watcher).await?;
+        let refused = staging::check(self.db, run).await?;
+        let last_line = i64::try_from(survey.last_line).unwrap_or(i64::MAX);
+        let counts = if self.options.dry_run || (refused > 0 && !self.options.partial) {
+            let held = refused > 0 && !self.options.partial;
+            let counts = self.tell(run, last_line, held, watcher).await?;
+            staging::forget(self.db, run).await?;
+            counts
+        } else {
+            self.make_domains(&new).await?;
+            staging::begin_merge(self.db, run, last_line).await?;
+            self.merge(run, 0, last_line, survey.records, watcher).await?
+        };
+        Ok(FileReport { counts, resumed_after: None })
+    }
+
+    /// Finds out which domains of the file can be used, and which are to be made.
+    async fn places(&self, texts: &BTreeSet<String>) -> Result<(Places, Vec<DomainPath>), ImportError> {
+        let pool = self.db.management();
+        let parsed: Vec<(&String, Result<DomainPath, String>)> =
+            texts.iter().map(|text| (text, sheet::domain(text))).collect();
+        let paths: Vec<&str> =
+            parsed.iter().filter_map(|(_, path)| path.as_ref().ok().map(DomainPath::as_str)).collect();
+        let known = domains::list_domains(pool, &paths).await?;
+        let tree = domains::list_paths(pool).await?.into_iter().collect();
+        let (mut places, mut new) = (Places { by_text: HashMap::new(), tree }, BTreeSet::new());
+        for (text, path) in parsed {
+            let place = match path {
+                Err(fault) => Err(fault),
+                Ok(path) => match known.iter().find(|domain| domain.path == path) {
+                    Some(domain) if domain.owner_tenant_id == self.tenant_id => {
+                        Ok((path, domain.case_insensitive))
+                    }
+                    Some(_) => Err(format!("the domain `{path}` is another tenant's")),
+                    None => match domains::check_domain(pool, self.creator(), &path).await {
+                        Ok(()) => {
+                            places.tree.insert(path.as_str().to_owned());
+                            new.insert((path.depth(), path.clone()));
+                            Ok((path, false))
+                        }
+                        Err(CreateError::Db(error)) => return Err(error.into()),
+                        Err(refusal) => Err(format!("the domain `{path}` cannot be made: {refusal}")),
+                    },
+                },
+            };
+            places.by_text.insert(text.clone(), place);
+        }
+        // Parents first, so that each is made below the one that is its own.
+        Ok((places, new.into_iter().map(|(_, path)| path).collect()))
+    }
+
+    fn creator(&self) -> Creator<'static> {
+        Creator::CommandLine { tenant_id: self.tenant_id }
+    }
+
+    async fn stage(
+        &self,
+        path: &Path,
+        survey: &Survey,
+        places: &Places,
+        run: Run,
+        watcher: &mut dyn Watcher,
+    ) -> Result<(), ImportError> {
+        let mut reader = Reader::new(BufReader::with_capacity(1 << 16, File::open(path)?));
+        reader.next_record()?;
+        let mut copy = Copy::open(self.db, run).await?;
+        let mut done = 0;
+        while let Some(record) = reader.next_record()? {
+            let line = i64::try_from(record.line).unwrap_or(i64::MAX);
+            match survey.header.row(record) {
+                Err(refusal) => copy.refused(line, None, &refusal).await?,
+                Ok(row) => match sheet::check(&row, places, self.own) {
+                    Ok(checked) => copy.good(line, &checked).await?,
+                    Err(refusal) => copy.refused(line, Some(&row), &refusal).await?,
+                },
+            }
+            done += 1;
+            if done % STEP == 0 {
+                watcher.progress("checked", done, survey.records);
+            }
+        }
+        Ok(copy.finish().await?)
+    }
+
+    /// Reports every line without merging any: `held` says whether good ones wait for the others.
+    async fn tell(
+        &self,
+        run: Run,
+        last_line: i64,
+        held: bool,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Counts, ImportError> {
+        let (mut counts, mut after) = (Counts::default(), 0);
+        while after < last_line {
+            let lines = staging::list_lines(self.db, run, after, CHUNK).await?;
+            after = lines.last().ok_or(ImportError::Lost)?.line;
+            for line in lines {
+                let outcome = match (&line.refusal, line.duplicate_of) {
+                    (Some(refusal), _) => Outcome::Refused(refusal.clone()),
+                    _ if held => Outcome::Held,
+                    (None, Some(_)) => Outcome::Unchanged,
+                    (None, None) => line.would.clone(),
+                };
+                tell_one(&line, outcome, &mut counts, watcher);
+            }
+        }
+        Ok(counts)
+    }
+
+    async fn make_domains(&self, paths: &[DomainPath]) -> Result<(), ImportError> {
+        for path in paths {
+            let new = NewDomain {
+                path: path.clone(),
+                tenant_id: self.tenant_id,
+                case_insensitive: false,
+                policies: Policies::default(),
+                shadow: false,
+                created_by: None,
+                created_at: self.clock.now(),
+            };
+            let made = domains::insert_domain(self.db.management(), self.creator(), &new).await;
+            made.map_err(|error| ImportError::Domain { path: path.to_string(), error })?;
+        }
+        Ok(())
+    }
+
+    /// Merges and reports what is staged behind line `after`.
+    async fn merge(
+        &self,
+        run: Run,
+        mut after: i64,
+        last_line: i64,
+        records: u64,
+        watcher: &mut dyn Watcher,
+    ) -> Result<Counts, ImportError> {
+        let mut counts = Counts::default();
+        let mut tree = Tree::default();
+        while after < last_line {
+            let mut lines = staging::list_lines(self.db, run, after, CHUNK).await?;
+            after = lines.last().ok_or(ImportError::Lost)?.line;
+            let mut outcomes = self.merge_chunk(run, after, &mut lines, &mut tree).await?;
+            for line in lines {
+                let outcome = match (&line.refusal, line.duplicate_of) {
+                    (Some(refusal), _) => Outcome::Refused(refusal.clone()),
+                    (None, Some(_)) => Outcome::Unchanged,
+                    (None, None) => outcomes.remove(&line.line).ok_or(ImportError::Lost)?,
+                };
+                tell_one(&line, outcome, &mut counts, watcher);
+            }
+            watcher.progress("merged", counts.total(), records);
+        }
+        staging::end(self.db, run, true, self.clock.now()).await?;
+        Ok(counts)
+    }
+
+    async fn merge_chunk(
+        &self,
+        run: Run,
+        through: i64,
+        lines: &mut [StagedLine],
+        tree: &mut Tree,
+    ) -> Result<HashMap<i64, Outcome>, ImportError> {
+        for _ in 0..ATTEMPTS {
+            let good = || lines.iter().filter(|line| line.refusal.is_none() && line.duplicate_of.is_none());
+            let numbers: Vec<i64> = good().map(|line| line.line).collect();
+            let domains: BTreeSet<&String> = good().map(|line| &line.domain_path).collect();
+            let domains: Vec<String> = domains.into_iter().cloned().collect();
+            let chunk = Chunk { lines: &numbers, domains: &domains, through };
+            let current =
+                match staging::merge(self.db, run, &chunk, &tree.generations, self.clock.now()).await {
+                    Ok(Merged::Done(outcomes)) => return Ok(outcomes),
+                    Ok(Merged::TreeChanged(current)) => current,
+                    Err(db::Error::Retryable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+            // The generations were read before the paths, so what changes after them is noticed next time.
+            tree.places.tree = domains::list_paths(self.db.management()).await?.into_iter().collect();
+            for line in lines.iter_mut().filter(|line| line.refusal.is_none() && line.duplicate_of.is_none())
+            {
+                line.refusal = tree.refusal(line, &current);
+            }
+            tree.generations.extend(current);
+        }
+        Err(ImportError::Unsettled)
+    }
+}
+
+/// The tree of domains as the merge knows it.
+#[derive(Default)]
+struct Tree {
+    places: Places,
+    generations: Generations,
+}
+
+impl Tree {
+    /// Why a line that passed can no longer be merged.
+    fn refusal(&self, line: &StagedLine, current: &Generations) -> Option<String> {
+        let domain = &line.domain_path;
+        if !current.contains_key(domain) {
+            return Some(format!("the domain `{domain}` is no longer this tenant's"));
+        }
+        let full_path = full_path(line);
+        let deeper = self.places.swallower(domain, &full_path)?;
+        Some(format!("requests for it reach the domain `{deeper}`; give the name there"))
+    }
+}
+
+fn full_path(line: &StagedLine) -> String {
+    if line.domain_path.is_empty() {
+        line.name.clone()
+    } else {
+        format!("{}/{}", line.domain_path, line.name)
+    }
+}
+
+fn tell_one(line: &StagedLine, outcome: Outcome, counts: &mut Counts, watcher: &mut dyn Watcher) {
+    counts.add(&outcome);
+    let number = u64::try_from(line.line).unwrap_or_default();
+    watcher.line(&Line { line: number, path: full_path(line), outcome });
+}

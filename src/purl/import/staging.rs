@@ -1,0 +1,321 @@
+//! Runs the statements of an import over the hot path's driver: COPY into the staging table, the checks,
+//! and the merge of one chunk in one short transaction. Which lines belong to a chunk, and what is told of
+//! them, is `run`'s business.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+
+use deadpool_postgres::Object;
+use time::OffsetDateTime;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::report::Outcome;
+use super::sheet::{Checked, Row};
+use super::statements as sql;
+use crate::db::statement::Statement;
+use crate::db::tx::Tx;
+use crate::db::{self, Db};
+
+/// Why a name that is a tombstone is refused.
+pub const WITHDRAWN: &str = "the name was withdrawn; it is never free again";
+
+/// Longest piece of a refused cell that is kept for the report, in characters.
+const KEPT: usize = 1024;
+
+/// One run over one file.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// Whose names they are.
+    pub tenant_id: i64,
+    /// Its id.
+    pub import_id: Uuid,
+}
+
+/// A run that was interrupted while it merged.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// The run.
+    pub run: Run,
+    /// Last line that is merged.
+    pub merged_line: i64,
+    /// Last line of the file.
+    pub last_line: i64,
+    /// Whether the lines that are missing are still staged; a crash of PostgreSQL empties the table.
+    pub is_staged: bool,
+}
+
+/// A staged line, with what a merge would make of it now.
+#[derive(Debug)]
+pub struct StagedLine {
+    /// Line of the file.
+    pub line: i64,
+    /// Domain, or the text of its cell.
+    pub domain_path: String,
+    /// Name, or the text of its cell.
+    pub name: String,
+    /// Why it is not merged.
+    pub refusal: Option<String>,
+    /// The line that says the same.
+    pub duplicate_of: Option<i64>,
+    /// What a merge would do.
+    pub would: Outcome,
+}
+
+/// The lock under which one process imports a file. Held by a connection of its own.
+#[derive(Debug)]
+pub struct FileLock {
+    client: Object,
+    key: String,
+}
+
+impl FileLock {
+    /// Takes the lock, or `None` where another process has it.
+    pub async fn take(db: &Db, tenant_id: i64, sha256: &[u8; 32]) -> Result<Option<Self>, db::Error> {
+        let key = format!("resolute import {tenant_id} {sha256:?}");
+        let client = db.hot().await?;
+        let row = client.query_one(&sql::LOCK_FILE.prepare(&client).await?, &[&key]).await?;
+        Ok(row.try_get::<_, bool>("held")?.then_some(Self { client, key }))
+    }
+
+    /// Gives it back. Without this it ends with the connection.
+    pub async fn release(self) -> Result<(), db::Error> {
+        run_one(&self.client, &sql::UNLOCK_FILE, &[&self.key]).await.map(|_| ())
+    }
+}
+
+async fn run_one(
+    client: &Object,
+    statement: &Statement,
+    values: &[&(dyn ToSql + Sync)],
+) -> Result<u64, db::Error> {
+    Ok(client.execute(&statement.prepare(client).await?, values).await?)
+}
+
+/// The run of this file that an earlier process did not finish.
+pub async fn find_unfinished(
+    db: &Db,
+    tenant_id: i64,
+    sha256: &[u8; 32],
+) -> Result<Option<Unfinished>, db::Error> {
+    let client = db.hot().await?;
+    let values: [&(dyn ToSql + Sync); 2] = [&tenant_id, &sha256.as_slice()];
+    let Some(row) = client.query_opt(&sql::UNFINISHED.prepare(&client).await?, &values).await? else {
+        return Ok(None);
+    };
+    let (merged_line, last_line) = (row.try_get("merged_line")?, row.try_get("last_line")?);
+    let staged: Option<i64> = row.try_get("staged_line")?;
+    Ok(Some(Unfinished {
+        run: Run { tenant_id, import_id: row.try_get("import_id")? },
+        merged_line,
+        last_line,
+        is_staged: staged == Some(last_line) || merged_line == last_line,
+    }))
+}
+
+/// Clears away what earlier processes left of this file and records a new run.
+pub async fn begin(
+    db: &Db,
+    run: Run,
+    source: &str,
+    sha256: &[u8; 32],
+    now: OffsetDateTime,
+) -> Result<(), db::Error> {
+    let client = db.hot().await?;
+    let sha256 = sha256.as_slice();
+    run_one(&client, &sql::ABANDON, &[&run.tenant_id, &sha256, &now]).await?;
+    run_one(&client, &sql::BEGIN_RUN, &[&run.tenant_id, &run.import_id, &source, &sha256, &now]).await?;
+    Ok(())
+}
+
+/// An open COPY. It must be finished; dropped, nothing of it stays.
+pub struct Copy {
+    tx: Tx,
+    writer: Pin<Box<BinaryCopyInWriter>>,
+    run: Run,
+}
+
+impl Copy {
+    /// Opens it, in a transaction without a time limit: it lasts as long as the file is read.
+    pub async fn open(db: &Db, run: Run) -> Result<Self, db::Error> {
+        let tx = Tx::begin(db.hot().await?, "import_stage").await?;
+        tx.client().batch_execute("SET LOCAL statement_timeout = 0").await?;
+        let sink = tx.client().copy_in(sql::COPY).await?;
+        Ok(Self { tx, writer: Box::pin(BinaryCopyInWriter::new(sink, &sql::COPY_TYPES)), run })
+    }
+
+    /// Stages a good line.
+    pub async fn good(&mut self, line: i64, row: &Checked) -> Result<(), db::Error> {
+        let status = row.status.and_then(|status| i16::try_from(status.code()).ok());
+        let refusal: Option<&str> = None;
+        let values: [&(dyn ToSql + Sync); 10] = [
+            &self.run.tenant_id,
+            &self.run.import_id,
+            &line,
+            &status,
+            &refusal,
+            &row.domain.as_str(),
+            &row.name.as_str(),
+            &row.name_key,
+            &row.target.as_str(),
+            &row.target.host(),
+        ];
+        Ok(self.writer.as_mut().write(&values).await?)
+    }
+
+    /// Stages a line that is only to be reported.
+    pub async fn refused(&mut self, line: i64, row: Option<&Row>, refusal: &str) -> Result<(), db::Error> {
+        let none: Option<&str> = None;
+        let (domain, name) = row.map_or(("", ""), |row| (row.domain.as_str(), row.name.as_str()));
+        let values: [&(dyn ToSql + Sync); 10] = [
+            &self.run.tenant_id,
+            &self.run.import_id,
+            &line,
+            &None::<i16>,
+            &storable(refusal),
+            &storable(domain),
+            &storable(name),
+            &none,
+            &none,
+            &none,
+        ];
+        Ok(self.writer.as_mut().write(&values).await?)
+    }
+
+    /// Ends it and keeps the lines.
+    pub async fn finish(mut self) -> Result<(), db::Error> {
+        self.writer.as_mut().finish().await?;
+        self.tx.client().batch_execute("ANALYZE import_rows").await?;
+        drop(self.writer);
+        self.tx.commit().await
+    }
+}
+
+/// What PostgreSQL can hold of a text that nobody has checked: no NUL, and not endlessly much.
+fn storable(text: &str) -> String {
+    text.chars().take(KEPT).map(|character| if character == '\0' { '\u{fffd}' } else { character }).collect()
+}
+
+/// Checks that need all lines or the names that exist: contradictions, tombstones. How many lines are refused,
+/// for whatever reason.
+pub async fn check(db: &Db, run: Run) -> Result<i64, db::Error> {
+    let tx = Tx::begin(db.hot().await?, "import_check").await?;
+    let client = tx.client();
+    client.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    let key: [&(dyn ToSql + Sync); 2] = [&run.tenant_id, &run.import_id];
+    run_one(client, &sql::MARK_DUPLICATES, &key).await?;
+    run_one(client, &sql::REFUSE_WITHDRAWN, &key).await?;
+    let refused =
+        client.query_one(&sql::COUNT_REFUSED.prepare(client).await?, &key).await?.try_get("refused")?;
+    tx.commit().await?;
+    Ok(refused)
+}
+
+/// The next lines of a run.
+pub async fn list_lines(db: &Db, run: Run, after: i64, limit: i64) -> Result<Vec<StagedLine>, db::Error> {
+    let client = db.hot().await?;
+    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &after, &limit];
+    let rows = client.query(&sql::NEXT_LINES.prepare(&client).await?, &values).await?;
+    rows.iter()
+        .map(|row| {
+            let would = match (row.try_get("exists")?, row.try_get("differs")?) {
+                (false, _) => Outcome::Created,
+                (true, true) => Outcome::Updated,
+                (true, false) => Outcome::Unchanged,
+            };
+            Ok(StagedLine {
+                line: row.try_get("line")?,
+                domain_path: row.try_get("domain_path")?,
+                name: row.try_get("name")?,
+                refusal: row.try_get("refusal")?,
+                duplicate_of: row.try_get("duplicate_of")?,
+                would,
+            })
+        })
+        .collect()
+}
+
+/// From here on the run can be resumed.
+pub async fn begin_merge(db: &Db, run: Run, last_line: i64) -> Result<(), db::Error> {
+    let client = db.hot().await?;
+    run_one(&client, &sql::BEGIN_MERGE, &[&run.tenant_id, &run.import_id, &last_line]).await.map(|_| ())
+}
+
+/// Lines to be merged together.
+#[derive(Debug)]
+pub struct Chunk<'a> {
+    /// Those to be merged.
+    pub lines: &'a [i64],
+    /// Paths of their domains.
+    pub domains: &'a [String],
+    /// The last line that is done with this chunk, merged or only reported.
+    pub through: i64,
+}
+
+/// Generations of domains by path.
+pub type Generations = HashMap<String, i64>;
+
+/// What became of a chunk.
+#[derive(Debug)]
+pub enum Merged {
+    /// It is committed; what became of each line.
+    Done(HashMap<i64, Outcome>),
+    /// Nothing is written: the domains are no longer as they were when the lines were checked. The generations
+    /// that they have now; one that is missing is no longer the tenant's.
+    TreeChanged(Generations),
+}
+
+/// Merges a chunk under the locks of its domains, if these still have the `expected` generations.
+pub async fn merge(
+    db: &Db,
+    run: Run,
+    chunk: &Chunk<'_>,
+    expected: &Generations,
+    now: OffsetDateTime,
+) -> Result<Merged, db::Error> {
+    let tx = Tx::begin(db.hot().await?, "import_merge").await?;
+    let client = tx.client();
+    run_one(client, &sql::LOCK_DOMAINS, &[&chunk.domains]).await?;
+    let generations = sql::GENERATIONS.prepare(client).await?;
+    let mut current = HashMap::new();
+    for row in client.query(&generations, &[&chunk.domains, &run.tenant_id]).await? {
+        current.insert(row.try_get::<_, String>("path")?, row.try_get::<_, i64>("generation")?);
+    }
+    let known =
+        |path: &String| current.get(path).is_some_and(|generation| expected.get(path) == Some(generation));
+    if !chunk.domains.iter().all(known) {
+        tx.rollback().await?;
+        return Ok(Merged::TreeChanged(current));
+    }
+    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &chunk.lines, &now];
+    let mut outcomes = HashMap::with_capacity(chunk.lines.len());
+    for row in client.query(&sql::MERGE_EXISTING.prepare(client).await?, &values).await? {
+        let outcome = match row.try_get::<_, Option<&str>>("outcome")? {
+            Some("updated") => Outcome::Updated,
+            Some("unchanged") => Outcome::Unchanged,
+            Some(_) => Outcome::Refused(WITHDRAWN.to_owned()),
+            None => continue,
+        };
+        outcomes.insert(row.try_get("line")?, outcome);
+    }
+    for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
+        outcomes.insert(row.try_get("line")?, Outcome::Created);
+    }
+    run_one(client, &sql::FORGET_LINES, &[&run.tenant_id, &run.import_id, &chunk.through]).await?;
+    tx.commit().await?;
+    Ok(Merged::Done(outcomes))
+}
+
+/// Ends a run: `done` or given up.
+pub async fn end(db: &Db, run: Run, done: bool, now: OffsetDateTime) -> Result<(), db::Error> {
+    let client = db.hot().await?;
+    let state = if done { "done" } else { "abandoned" };
+    run_one(&client, &sql::END_RUN, &[&run.tenant_id, &run.import_id, &state, &now]).await.map(|_| ())
+}
+
+/// Removes all traces of a run that was only a trial.
+pub async fn forget(db: &Db, run: Run) -> Result<(), db::Error> {
+    let client = db.hot().await?;
+    run_one(&client, &sql::FORGET_RUN, &[&run.tenant_id, &run.import_id]).await.map(|_| ())
+}
