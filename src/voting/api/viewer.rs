@@ -72,8 +72,9 @@ impl Viewer {
     }
 
     /// The poll, if this viewer may see it; "not yours" is 404.
-    pub async fn get_poll(&self, conn: &mut sqlx::PgConnection, poll_id: i64) -> Result<Poll, Problem> {
-        let poll = find_poll(conn, self.tenant_id(), poll_id).await?.ok_or_else(Problem::not_found)?;
+    pub async fn get_poll(&self, voting: &Voting, poll_id: i64) -> Result<Poll, Problem> {
+        let mut conn = voting.db.management().acquire().await?;
+        let poll = find_poll(&mut conn, self.tenant_id(), poll_id).await?.ok_or_else(Problem::not_found)?;
         match self {
             Self::Voter { meeting_id, .. } if *meeting_id != poll.meeting_id => Err(Problem::not_found()),
             _ => Ok(poll),
