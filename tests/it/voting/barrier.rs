@@ -103,7 +103,7 @@ async fn a_deadline_that_passes_while_a_cast_waits_for_the_lock_refuses_it() {
     hold(&mut holder, &poll).await;
     let begun = Instant::now();
     let (answer, ()) = futures_util::future::join(poll.cast(&hall.voters[0], 0), async {
-        tokio::time::sleep(Duration::from_millis(1000)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         // The holder only locked: nothing tells the waiter that the row has changed.
         release(&mut holder).await;
     })

@@ -4,6 +4,8 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use resolute::voting::record::hash::hex;
+
 use super::{Hall, text, with_status};
 use crate::support::TestApp;
 
@@ -58,8 +60,7 @@ async fn a_receipt_holds_what_recomputes_its_hash() {
     assert_eq!(receipt["options"], json!([poll.options[1]]));
     let event = text(&receipt["event"]);
     let hash = Sha256::new().chain_update(b"\0resolute.event.v1\0").chain_update(&event).finalize();
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(receipt["event_hash"], hex);
+    assert_eq!(receipt["event_hash"], hex(&hash));
     let known: Value = serde_json::from_str(&event).expect("canonical JSON");
     let names: Vec<&str> = known.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(names, ["event", "options", "poll", "round", "voter", "weight"]);
@@ -78,8 +79,10 @@ async fn two_voters_with_one_choice_have_different_hashes_that_no_known_id_expla
     assert_ne!(one["event_hash"], two["event_hash"]);
     for id in 0..1000_u32 {
         for guess in [Sha256::digest(id.to_string()), Sha256::digest(id.to_be_bytes())] {
-            let hex: String = guess.iter().map(|byte| format!("{byte:02x}")).collect();
-            assert!(!one.to_string().contains(&hex), "a hash of the id {id} stands beside the answer");
+            assert!(
+                !one.to_string().contains(&hex(&guess)),
+                "a hash of the id {id} stands beside the answer"
+            );
         }
     }
 }

@@ -5,6 +5,7 @@ mod casting;
 mod deadlines;
 mod isolation;
 mod participants;
+mod protocol;
 mod results;
 mod states;
 
