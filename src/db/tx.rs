@@ -48,7 +48,8 @@ impl Tx {
     }
 
     /// The last flight: `last` sends its statements, COMMIT follows in the same flight, and both answers are
-    /// read. An error of `last` counts first: PostgreSQL then answers COMMIT with a rollback and no error.
+    /// read. An error of `last` counts first: PostgreSQL then answers COMMIT with a rollback and no error. A
+    /// connection that breaks leaves the outcome unknown, whichever answer was awaited: COMMIT was sent.
     pub async fn commit_after<T>(
         mut self,
         last: impl AsyncFnOnce(&Object) -> Result<T, Error>,
@@ -56,8 +57,11 @@ impl Tx {
         let client = self.client();
         // Polled in this order, so the statements of `last` go out before COMMIT.
         let (last, commit) = join(last(client), client.batch_execute("COMMIT")).await;
-        let result =
-            last.and_then(|value| commit.map(|()| value).map_err(|error| Error::from(error).during_commit()));
+        let result = match last {
+            Err(Error::Unavailable(source)) => Err(Error::OutcomeUnknown(source)),
+            Err(error) => Err(error),
+            Ok(value) => commit.map(|()| value).map_err(|error| Error::from(error).during_commit()),
+        };
         self.finish(result, "commit")
     }
 

@@ -86,8 +86,10 @@ const LIST_REASONS: Statement = Statement {
                coalesce(p.closes_at <= clock_timestamp(), false) AS past_deadline,
                i.participant_id, b.event_index, b.event_hash, b.cast_at, b.choice, b.idempotency_key
         FROM polls p CROSS JOIN unnest($3::bigint[]) AS i (participant_id)
-        LEFT JOIN ballots b ON b.tenant_id = p.tenant_id AND b.poll_id = p.poll_id AND b.round = p.round
-                           AND b.participant_id = i.participant_id
+        LEFT JOIN LATERAL (
+            SELECT event_index, event_hash, cast_at, choice, idempotency_key FROM ballots
+            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round
+              AND participant_id = i.participant_id OFFSET 0) AS b ON true
         WHERE p.tenant_id = $1 AND p.poll_id = $2",
     types: &[Type::INT8, Type::INT8, Type::INT8_ARRAY],
 };

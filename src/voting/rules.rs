@@ -22,9 +22,8 @@ pub fn may_step_meeting(from: MeetingState, to: MeetingState) -> Result<(), Ille
     use MeetingState::{Active, Archived, Closed, Draft, Preparing, Suspended};
     match (from, to) {
         (Draft, Preparing)
-        | (Preparing, Active)
+        | (Preparing | Suspended, Active)
         | (Active, Suspended | Closed)
-        | (Suspended, Active)
         | (Closed, Archived) => Ok(()),
         _ => Err(IllegalStep { thing: "meeting", from: from.as_str(), to: to.as_str() }),
     }

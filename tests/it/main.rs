@@ -11,3 +11,4 @@ mod process;
 mod routes;
 mod support;
 mod tenancy;
+mod voting;

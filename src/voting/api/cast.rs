@@ -9,7 +9,7 @@ use metrics::counter;
 use super::problems::{
     ALREADY_VOTED, IDEMPOTENCY_KEY_REUSED, MEETING_SUSPENDED, NOT_ELIGIBLE, POLL_CLOSED, POLL_NOT_OPEN,
 };
-use super::viewer::BallotToken;
+use super::viewer::{BallotToken, authenticate};
 use crate::http::Problem;
 use crate::http::auth::unauthenticated;
 use crate::http::body::JsonObject;
@@ -34,9 +34,16 @@ pub async fn cast(
     BallotToken(token): BallotToken,
     IdPath(poll_id): IdPath,
     headers: HeaderMap,
-    body: JsonObject,
+    body: Result<JsonObject, Problem>,
 ) -> Result<Response, Problem> {
-    let submission = Submission { idempotency_key: idempotency_key(&headers)?, choice: read_choice(&body)? };
+    let submission = match read_submission(&headers, body) {
+        Ok(submission) => submission,
+        Err(problem) => {
+            // Only a voter is told what is wrong; a good ballot proves its token on the way.
+            authenticate(&voting, &token).await?;
+            return Err(problem);
+        }
+    };
     match voting.cast(&token, poll_id, &submission).await? {
         Answer::Unauthenticated => Err(unauthenticated()),
         Answer::Accepted(receipt) => {
@@ -59,6 +66,10 @@ pub async fn cast(
 
 fn receipt_response(receipt: Receipt) -> Response {
     (StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(receipt)).into_response()
+}
+
+fn read_submission(headers: &HeaderMap, body: Result<JsonObject, Problem>) -> Result<Submission, Problem> {
+    Ok(Submission { idempotency_key: idempotency_key(headers)?, choice: read_choice(&body?)? })
 }
 
 fn read_choice(body: &JsonObject) -> Result<Vec<i64>, Problem> {

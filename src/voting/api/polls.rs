@@ -31,8 +31,7 @@ pub async fn read(
     viewer: Viewer,
     IdPath(poll_id): IdPath,
 ) -> Result<Response, Problem> {
-    let mut conn = voting.db.management().acquire().await?;
-    let poll = viewer.get_poll(&mut conn, poll_id).await?;
+    let poll = viewer.get_poll(&voting, poll_id).await?;
     Ok(views::poll(StatusCode::OK, poll))
 }
 

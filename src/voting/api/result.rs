@@ -22,8 +22,8 @@ pub async fn read(
     viewer: Viewer,
     IdPath(poll_id): IdPath,
 ) -> Result<Response, Problem> {
+    let poll = viewer.get_poll(&voting, poll_id).await?;
     let mut conn = voting.db.management().acquire().await?;
-    let poll = viewer.get_poll(&mut conn, poll_id).await?;
     let refused = || Problem::new(&RESULT_NOT_COUNTED);
     match shown(&viewer, &poll) {
         Shown::Nothing => Err(refused()),

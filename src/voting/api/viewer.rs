@@ -52,14 +52,18 @@ impl FromRequestParts<Voting> for Viewer {
             return Ok(Self::Key { tenant_id: caller.tenant_id });
         }
         let BallotToken(token) = BallotToken::from_request_parts(parts, state).await?;
-        let mut conn = state.db.management().acquire().await?;
-        let found = participants::find_token(&mut conn, token.tenant_id, token.participant_id).await?;
-        match found {
-            Some((meeting_id, stored)) if token.matches(&stored) => {
-                Ok(Self::Voter { tenant_id: token.tenant_id, meeting_id })
-            }
-            _ => Err(unauthenticated()),
-        }
+        let (tenant_id, meeting_id) = (token.tenant_id, authenticate(state, &token).await?);
+        Ok(Self::Voter { tenant_id, meeting_id })
+    }
+}
+
+/// The meeting of the participant whose token this is; 401 if it is nobody's.
+pub async fn authenticate(voting: &Voting, token: &PresentedToken) -> Result<i64, Problem> {
+    let mut conn = voting.db.management().acquire().await?;
+    let found = participants::find_token(&mut conn, token.tenant_id, token.participant_id).await?;
+    match found {
+        Some((meeting_id, stored)) if token.matches(&stored) => Ok(meeting_id),
+        _ => Err(unauthenticated()),
     }
 }
 
@@ -72,8 +76,9 @@ impl Viewer {
     }
 
     /// The poll, if this viewer may see it; "not yours" is 404.
-    pub async fn get_poll(&self, conn: &mut sqlx::PgConnection, poll_id: i64) -> Result<Poll, Problem> {
-        let poll = find_poll(conn, self.tenant_id(), poll_id).await?.ok_or_else(Problem::not_found)?;
+    pub async fn get_poll(&self, voting: &Voting, poll_id: i64) -> Result<Poll, Problem> {
+        let mut conn = voting.db.management().acquire().await?;
+        let poll = find_poll(&mut conn, self.tenant_id(), poll_id).await?.ok_or_else(Problem::not_found)?;
         match self {
             Self::Voter { meeting_id, .. } if *meeting_id != poll.meeting_id => Err(Problem::not_found()),
             _ => Ok(poll),

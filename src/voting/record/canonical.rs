@@ -4,7 +4,7 @@
 //! and encoding cannot fail. It writes; reading is left to any JSON parser.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// A value with exactly one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl Canonical {
     }
 
     /// Anything that has a text: ids, weights, hashes.
-    pub fn text(value: impl ToString) -> Self {
-        Self::Text(value.to_string())
+    pub fn text(value: impl Display) -> Self {
+        Self::Text(format!("{value}"))
     }
 
     /// The canonical text.

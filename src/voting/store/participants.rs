@@ -183,20 +183,21 @@ pub async fn find_membership(
 }
 
 /// The meeting of a participant who has not left, and the hash of the token; for authentication.
+/// `removed_at` is no condition, so that only the primary key can serve the look-up.
 pub async fn find_token(
     conn: &mut PgConnection,
     tenant_id: i64,
     participant_id: i64,
 ) -> Result<Option<(i64, Vec<u8>)>, db::Error> {
     let row = sqlx::query!(
-        "SELECT meeting_id, token_sha256 FROM participants
-         WHERE tenant_id = $1 AND participant_id = $2 AND removed_at IS NULL",
+        "SELECT meeting_id, token_sha256, removed_at FROM participants
+         WHERE tenant_id = $1 AND participant_id = $2",
         tenant_id,
         participant_id
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.meeting_id, row.token_sha256)))
+    Ok(row.filter(|row| row.removed_at.is_none()).map(|row| (row.meeting_id, row.token_sha256)))
 }
 
 /// Replaces the token: the one before is dead.

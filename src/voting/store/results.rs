@@ -68,7 +68,8 @@ pub async fn update_published(
     Ok(())
 }
 
-/// Ballots so far, grouped by option, and the electorate; for polls whose results are live.
+/// Ballots so far, grouped by option, and the electorate; for polls whose results are live. `OFFSET 0` as in
+/// the close: the ballot stays a look-up by its whole key.
 pub async fn list_live_counts(
     conn: &mut PgConnection,
     tenant_id: i64,
@@ -76,11 +77,13 @@ pub async fn list_live_counts(
     round: i32,
 ) -> Result<(Count, Vec<(i64, Count)>), db::Error> {
     let rows = sqlx::query!(
-        r#"SELECT (b.choice ->> 0)::bigint AS option_id, count(*) AS "heads!",
+        r#"SELECT b.option_id AS "option_id?", count(*) AS "heads!",
                   sum(e.weight_micros)::text AS "weight_micros!"
            FROM poll_electorate e
-           LEFT JOIN ballots b ON b.tenant_id = e.tenant_id AND b.poll_id = e.poll_id AND b.round = e.round
-                              AND b.participant_id = e.participant_id
+           LEFT JOIN LATERAL (
+               SELECT (b.choice ->> 0)::bigint AS option_id FROM ballots b
+               WHERE b.tenant_id = e.tenant_id AND b.poll_id = e.poll_id AND b.round = e.round
+                 AND b.participant_id = e.participant_id OFFSET 0) AS b ON true
            WHERE e.tenant_id = $1 AND e.poll_id = $2 AND e.round = $3
            GROUP BY 1"#,
         tenant_id,

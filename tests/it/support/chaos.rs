@@ -57,9 +57,10 @@ impl ChaosProxy {
                     let Ok(server) = UnixStream::connect(&socket).await else { return };
                     let (from_client, to_client) = client.into_split();
                     let (from_server, to_server) = server.into_split();
+                    let mute = AtomicBool::new(false);
                     tokio::select! {
-                        () = pump(from_client, to_server, Some(&mood)) => {}
-                        () = pump(from_server, to_client, None) => {}
+                        () = pump(from_client, to_server, Some(&mood), &mute) => {}
+                        () = pump(from_server, to_client, None, &mute) => {}
                         () = mood.cut_all.notified() => {}
                     }
                 });
@@ -106,7 +107,13 @@ impl ChaosProxy {
     }
 }
 
-async fn pump(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, mood: Option<&Mood>) {
+/// Carries bytes one way. Once `mute` is set nothing reaches the client any more.
+async fn pump(
+    mut from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mood: Option<&Mood>,
+    mute: &AtomicBool,
+) {
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {
         let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
@@ -119,12 +126,16 @@ async fn pump(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin,
             {
                 mood.cuts.fetch_add(1, Ordering::Relaxed);
                 if when == Cut::After {
+                    mute.store(true, Ordering::Relaxed);
                     let _ = to.write_all(bytes).await;
                     // Time for the server to act on it; its answer is thrown away.
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 }
                 return;
             }
+        }
+        if mute.load(Ordering::Relaxed) {
+            continue;
         }
         if to.write_all(bytes).await.is_err() {
             return;
