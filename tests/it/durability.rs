@@ -37,28 +37,30 @@ fn postmaster(data_dir: &Path) -> Pid {
     text.lines().next().and_then(|line| line.parse().ok()).and_then(Pid::from_raw).expect("a process id")
 }
 
-#[test]
-fn after_kill_9_of_server_and_cluster_every_acknowledged_write_is_there() {
-    let dir = temporary();
-    let data_dir = dir.path().join("data");
-    let data = data_dir.to_str().expect("UTF-8").to_owned();
-    let environment = [("RESOLUTE__DATABASE__DATA_DIR", data.as_str())];
-    let server = Server::start(&environment);
-    command(&data, &["tenant", "create", "--slug", "acme"]);
-    let key = command(&data, &["key", "create", "--tenant", "acme", "--scope", "admin"]);
-    let operator = command(&data, &["key", "create", "--scope", "operator"]);
-    must(&server, "POST", "/api/v1/domains", &operator, &json!({"path": "acme", "tenant": "acme"}));
+/// An open poll with its voters, and a domain.
+struct Scene {
+    key: String,
+    poll: String,
+    option: Value,
+    tokens: Vec<String>,
+}
 
-    let meeting = must(&server, "POST", "/api/v1/meetings", &key, &json!({"title": "M"}))["id"]
+fn set_up(server: &Server, data: &str) -> Scene {
+    command(data, &["tenant", "create", "--slug", "acme"]);
+    let key = command(data, &["key", "create", "--tenant", "acme", "--scope", "admin"]);
+    let operator = command(data, &["key", "create", "--scope", "operator"]);
+    must(server, "POST", "/api/v1/domains", &operator, &json!({"path": "acme", "tenant": "acme"}));
+
+    let meeting = must(server, "POST", "/api/v1/meetings", &key, &json!({"title": "M"}))["id"]
         .as_str()
         .expect("id")
         .to_owned();
     for state in ["preparing", "active"] {
-        must(&server, "POST", &format!("/api/v1/meetings/{meeting}/state"), &key, &json!({"state": state}));
+        must(server, "POST", &format!("/api/v1/meetings/{meeting}/state"), &key, &json!({"state": state}));
     }
     let people: Vec<Value> = (0..VOTERS).map(|n| json!({"name": format!("voter {n}")})).collect();
     let people = must(
-        &server,
+        server,
         "POST",
         &format!("/api/v1/meetings/{meeting}/participants"),
         &key,
@@ -72,9 +74,20 @@ fn after_kill_9_of_server_and_cluster_every_acknowledged_write_is_there() {
         .collect();
     let body =
         json!({"title": "P", "ballot_kind": "single_choice", "options": [{"title": "A"}, {"title": "B"}]});
-    let poll = must(&server, "POST", &format!("/api/v1/meetings/{meeting}/polls"), &key, &body);
+    let poll = must(server, "POST", &format!("/api/v1/meetings/{meeting}/polls"), &key, &body);
     let (poll, option) = (poll["id"].as_str().expect("id").to_owned(), poll["options"][0]["id"].clone());
-    must(&server, "POST", &format!("/api/v1/polls/{poll}/open"), &key, &json!({}));
+    must(server, "POST", &format!("/api/v1/polls/{poll}/open"), &key, &json!({}));
+    Scene { key, poll, option, tokens }
+}
+
+#[test]
+fn after_kill_9_of_server_and_cluster_every_acknowledged_write_is_there() {
+    let dir = temporary();
+    let data_dir = dir.path().join("data");
+    let data = data_dir.to_str().expect("UTF-8").to_owned();
+    let environment = [("RESOLUTE__DATABASE__DATA_DIR", data.as_str())];
+    let server = Server::start(&environment);
+    let Scene { key, poll, option, tokens } = set_up(&server, &data);
 
     let (names, ballots) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
     let ballot_path = format!("/api/v1/polls/{poll}/ballot");

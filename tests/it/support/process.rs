@@ -70,15 +70,16 @@ impl Server {
             address: String::new(),
             ops: String::new(),
         };
-        server.ops = server.wait_for("operator's listener")["address"].as_str().expect("address").to_owned();
-        server.address = server.wait_for("serving")["address"].as_str().expect("address").to_owned();
+        let ops = server.wait_for("operator's listener")["address"].as_str().expect("address").to_owned();
+        let address = server.wait_for("serving")["address"].as_str().expect("address").to_owned();
+        (server.address, server.ops) = (address, ops);
         server
     }
 
     /// The log line with this message.
     #[track_caller]
     pub fn wait_for(&mut self, message: &str) -> Value {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.lock().expect("one reader").recv_timeout(left) else {
@@ -111,7 +112,7 @@ impl Server {
 
     /// Waits for its end.
     pub fn wait(&mut self) -> ExitStatus {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status;

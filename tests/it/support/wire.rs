@@ -40,7 +40,7 @@ pub fn request(
         body.len()
     );
     for (name, value) in headers {
-        text += &format!("{name}: {value}\r\n");
+        text.extend([name, ": ", value, "\r\n"]);
     }
     text += "\r\n";
     text += body;
