@@ -48,7 +48,15 @@ async fn the_metric_list_is_what_a_running_server_exports() {
     let get = |address: &str, path: &str| wire::request(address, "GET", path, &[], "").expect("an answer");
     assert_eq!(get(&server.address, "/nowhere").status, 404);
     assert_eq!(get(&server.address, "/metrics").status, 404, "metrics are not public by default");
-    let text = get(&server.ops, "/metrics").body;
+    // The first measurement of headroom runs beside the first requests.
+    let mut text = get(&server.ops, "/metrics").body;
+    for _ in 0..100 {
+        if text.contains("# TYPE resolute_row_headroom_rows") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        text = get(&server.ops, "/metrics").body;
+    }
     let types = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE "))
