@@ -1,34 +1,26 @@
 //! Casting: ballots are stored under the poll's lock, in two flights, and judged by what is read after the
 //! lock was granted.
 //!
-//! Written for batches; each request brings a batch of one. Validation and eligibility come before
-//! (`standing`, `eligibility`); nothing here decides who may vote.
+//! Written for batches; `submit` brings batches of one. Validation and eligibility come before (`standing`,
+//! `eligibility`); nothing here decides who may vote.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use deadpool_postgres::Object;
 use futures_util::future::{join, join3};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::Voting;
-use super::ballot::{Receipt, StoredBallot};
-use super::eligibility::{Cast, Judgement, Refusal, Submission, judge, judge_repeat};
+use super::ballot::StoredBallot;
+use super::eligibility::Cast;
 use super::model::PollState;
-use super::standing::{Standing, ballot_of, word};
-use super::token::PresentedToken;
+use super::standing::{ballot_of, word};
 use crate::db::statement::{Statement, flight};
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN};
 
 /// Every hot statement here.
 pub const STATEMENTS: &[&Statement] = &[&LOCK_POLL, &INSERT_BALLOTS, &UPDATE_RECORD_SIZE, &LIST_REASONS];
-
-/// How often a ballot is judged anew because the poll changed between judgement and lock.
-const JUDGEMENTS: u32 = 8;
-/// How often a transaction is run again after a serialization failure or a deadlock.
-const RUNS: u32 = 4;
 
 /// The lock, alone: what a select list says beside FOR UPDATE may be from before the wait, so it selects
 /// nothing that anybody uses.
@@ -122,87 +114,6 @@ pub enum Verdict {
     Stale,
 }
 
-/// What a cast answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// The token is none.
-    Unauthenticated,
-    /// Stored now.
-    Accepted(Receipt),
-    /// Stored earlier, by the same request.
-    Replayed(Receipt),
-    /// Nothing is stored.
-    Refused(Refusal),
-}
-
-impl Voting {
-    /// Judges a submission and stores it, however often the poll changes in between (within reason: a poll
-    /// that changes faster than it can be read is [`db::Error::Retryable`]).
-    pub async fn cast(
-        &self,
-        token: &PresentedToken,
-        poll_id: i64,
-        submission: &Submission,
-    ) -> Result<Answer, db::Error> {
-        for _ in 0..JUDGEMENTS {
-            let client = self.db.hot().await?;
-            let (poll, voter) = match self.find_standing(&client, token, poll_id).await? {
-                Standing::Unauthenticated => return Ok(Answer::Unauthenticated),
-                Standing::UnknownPoll => return Ok(Answer::Refused(Refusal::UnknownPoll)),
-                Standing::Found(poll, voter) => (poll, voter),
-            };
-            let cast = match judge(&poll, &voter, submission.clone()) {
-                Judgement::Replay(receipt) => return Ok(Answer::Replayed(receipt)),
-                Judgement::Refused(refusal) => return Ok(Answer::Refused(refusal)),
-                Judgement::Cast(cast) => cast,
-            };
-            let target = Target { tenant_id: token.tenant_id, poll_id, generation: poll.generation };
-            let verdict = self.cast_one(client, target, cast).await?;
-            let signatory = voter.signatory.ok_or_else(|| unexpected("a judged voter without weight"))?;
-            return Ok(match verdict {
-                Verdict::Stale => continue,
-                Verdict::Accepted(ballot) => {
-                    Answer::Accepted(Receipt::new(poll_id, poll.round, signatory, &ballot))
-                }
-                Verdict::Before(ballot) => {
-                    match judge_repeat(poll_id, poll.round, signatory, &ballot, submission) {
-                        Judgement::Replay(receipt) => Answer::Replayed(receipt),
-                        Judgement::Refused(refusal) => Answer::Refused(refusal),
-                        Judgement::Cast(_) => return Err(unexpected("a repeat judged as a first ballot")),
-                    }
-                }
-                Verdict::Closed => Answer::Refused(Refusal::Closed),
-                Verdict::NotOpen => Answer::Refused(Refusal::NotOpen),
-                Verdict::Suspended => Answer::Refused(Refusal::Suspended),
-            });
-        }
-        Err(db::Error::Retryable("the poll changed faster than a ballot could be judged".into()))
-    }
-
-    async fn cast_one(&self, client: Object, target: Target, cast: Cast) -> Result<Verdict, db::Error> {
-        let items = [cast];
-        let mut connection = Some(client);
-        for run in 1.. {
-            let client = match connection.take() {
-                Some(client) => client,
-                None => self.db.hot().await?,
-            };
-            match cast_batch(client, target, &items).await {
-                Err(db::Error::Retryable(_)) if run < RUNS => {
-                    let [jitter] = self.ids.bytes();
-                    tokio::time::sleep(Duration::from_millis(u64::from(jitter % 16) * u64::from(run))).await;
-                }
-                Ok(verdicts) => {
-                    let verdict = verdicts.into_iter().next();
-                    return verdict.ok_or_else(|| unexpected("a batch of one without a verdict"));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Err(unexpected("more runs than can be counted"))
-    }
-}
-
 /// Stores a batch on one poll, under its lock, in one transaction; one verdict for each item, in order. Of
 /// two items of one participant the first is the ballot and the second comes too late.
 pub async fn cast_batch(client: Object, target: Target, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {
@@ -235,7 +146,7 @@ pub async fn cast_batch(client: Object, target: Target, items: &[Cast]) -> Resul
     .await;
     begin?;
     locked?;
-    let accepted = accepted_of(&inserted?, items)?;
+    let accepted = accepted_of(&inserted?, &fresh)?;
 
     let how_many = i64::try_from(accepted.len()).unwrap_or(i64::MAX);
     let others: Vec<i64> = items.iter().map(|item| item.participant_id).collect();
@@ -264,13 +175,13 @@ pub async fn cast_batch(client: Object, target: Target, items: &[Cast]) -> Resul
 }
 
 /// RETURNING's order means nothing: rows are matched to items by participant.
-fn accepted_of(rows: &[Row], items: &[Cast]) -> Result<HashMap<i64, StoredBallot>, db::Error> {
+fn accepted_of(rows: &[Row], sent: &[&Cast]) -> Result<HashMap<i64, StoredBallot>, db::Error> {
+    let by_participant: HashMap<i64, &Cast> = sent.iter().map(|item| (item.participant_id, *item)).collect();
     let mut accepted = HashMap::with_capacity(rows.len());
     for row in rows {
         let participant_id: i64 = row.try_get("participant_id")?;
-        let item = items
-            .iter()
-            .find(|item| item.participant_id == participant_id)
+        let item = by_participant
+            .get(&participant_id)
             .ok_or_else(|| unexpected("a stored ballot that nobody sent"))?;
         let ballot = StoredBallot {
             index: row.try_get("event_index")?,

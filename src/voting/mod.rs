@@ -1,7 +1,7 @@
 //! Voting: meetings, polls, participants, ballots, counts and results.
 //!
 //! Pure: `model`, `rules`, `weight`, `token`, `ballot`, `eligibility`, `count`, `record`. Under load:
-//! `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
+//! `submit`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
 
 pub mod api;
 pub mod ballot;
@@ -18,6 +18,7 @@ pub mod record;
 pub mod rules;
 pub mod standing;
 pub mod store;
+pub mod submit;
 pub mod token;
 pub mod weight;
 

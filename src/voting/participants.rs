@@ -1,6 +1,6 @@
 //! Who takes part in a meeting: adding, reissuing a token, removing. Order is kept by the meeting's lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Voting;
 use super::ballot::Fault;
@@ -83,6 +83,8 @@ impl Voting {
             entries.iter().filter_map(|entry| entry.external_reference.clone()).collect();
         let (taken_emails, taken_references) =
             participants::list_taken_keys(&mut tx, tenant_id, meeting_id, &emails, &references).await?;
+        let taken_emails: HashSet<String> = taken_emails.into_iter().collect();
+        let taken_references: HashSet<String> = taken_references.into_iter().collect();
         let faults: Vec<Fault> = entries
             .iter()
             .enumerate()

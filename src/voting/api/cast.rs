@@ -19,8 +19,8 @@ use crate::http::problem_codes::{BAD_HEADER, INVALID};
 use crate::telemetry::metrics::BALLOTS;
 use crate::voting::Voting;
 use crate::voting::ballot::Receipt;
-use crate::voting::cast::Answer;
 use crate::voting::eligibility::{Refusal, Submission};
+use crate::voting::submit::Answer;
 
 static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 static IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
