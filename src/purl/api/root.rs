@@ -5,6 +5,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use metrics::counter;
 use time::OffsetDateTime;
 
 use super::{Purls, gone};
@@ -14,6 +15,7 @@ use crate::purl::raw_path::RawPath;
 use crate::purl::resolve;
 use crate::purl::rules::{self, Match};
 use crate::purl::{domain_path, location};
+use crate::telemetry::metrics::RESOLUTIONS;
 
 const ALLOWED: &str = "GET, HEAD, OPTIONS";
 
@@ -40,6 +42,15 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
             .header(header::ALLOW, HeaderValue::from_static(ALLOWED))
             .into_response(),
     };
+    if matches!(method, Method::GET | Method::HEAD) {
+        let outcome = match response.status().as_u16() {
+            300..=399 => "redirect",
+            410 => "gone",
+            400..=499 => "not_found",
+            _ => "unavailable",
+        };
+        counter!(RESOLUTIONS, "outcome" => outcome).increment(1);
+    }
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
