@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use deadpool_postgres::Object;
+use futures_util::future::join;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -296,18 +298,22 @@ pub async fn create(
             created.insert(purl.name_key.clone(), purl);
         }
     }
-    // Both are rare: the first name of a domain, and a name that exists. Else the second flight is COMMIT alone.
-    if !created.is_empty() && !domain.has_names {
-        flight(1, client.execute(&mark, &key)).await?;
-    }
     let taken: Vec<&str> =
         keys.iter().map(String::as_str).filter(|key| !created.contains_key(*key)).collect();
-    let withdrawn = if taken.is_empty() {
+    // Rare: the first name of a domain, or a name that exists. Else the second flight is COMMIT alone.
+    let withdrawn = if taken.is_empty() && domain.has_names {
+        tx.commit().await?;
         HashSet::new()
     } else {
-        withdrawn_keys(&flight(1, client.query(&skipped, &[tenant, id, &taken])).await?)?
+        let taken: [Parameter<'_>; 3] = [tenant, id, &taken];
+        let last = async |client: &Object| {
+            let (marked, existing) =
+                flight(3, join(client.execute(&mark, &key), client.query(&skipped, &taken))).await;
+            marked?;
+            Ok(existing?)
+        };
+        withdrawn_keys(&tx.commit_after(last).await?)?
     };
-    tx.commit().await?;
 
     Ok(keys
         .iter()

@@ -8,6 +8,7 @@ mod documentation;
 mod durability;
 mod headroom;
 mod process;
+mod purl;
 mod routes;
 mod support;
 mod tenancy;

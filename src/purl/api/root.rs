@@ -44,6 +44,15 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
             .header(header::ALLOW, HeaderValue::from_static(ALLOWED))
             .into_response(),
     };
+    if matches!(method, Method::GET | Method::HEAD) {
+        let outcome = match response.status().as_u16() {
+            300..=399 => "redirect",
+            410 => "gone",
+            400..=499 => "not_found",
+            _ => "unavailable",
+        };
+        counter!(RESOLUTIONS, "outcome" => outcome).increment(1);
+    }
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));

@@ -1,0 +1,84 @@
+//! Many at once: one winner, no lost write, no 5xx.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use sqlx::Row;
+
+use super::Registry;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_32_parallel_creations_of_a_name_one_wins_and_the_rest_are_409() {
+    let registry = Registry::start().await;
+    let calls = (0..32).map(|number| {
+        let editor = registry.editor.clone();
+        async move {
+            let body = json!({"domain": "d", "name": "n", "target": format!("https://e.org/{number}")});
+            (number, editor.post("/api/v1/purls", body).await)
+        }
+    });
+    let answers = join_all(calls).await;
+    let mut statuses = BTreeMap::new();
+    for (_, answer) in &answers {
+        *statuses.entry(answer.status.as_u16()).or_insert(0) += 1;
+    }
+    assert_eq!(statuses, BTreeMap::from([(201, 1), (409, 31)]));
+    let (winner, _) = answers.iter().find(|(_, answer)| answer.status == 201).expect("one");
+    registry.leads("/d/n", &format!("https://e.org/{winner}")).await;
+    let rows =
+        sqlx::query("SELECT count(*) AS rows FROM purls").fetch_one(registry.app.db().management()).await;
+    assert_eq!(rows.expect("a count").get::<i64, _>("rows"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_parallel_changes_from_one_revision_one_wins_and_none_is_lost() {
+    let registry = Registry::start().await;
+    registry.mint("n", "https://e.org/").await.expect(201);
+    let editor = registry.editor.with("if-match", "\"r1\"");
+    let calls =
+        (0..16).map(|number| {
+            let editor = editor.clone();
+            async move {
+                editor.put("/api/v1/purls/d/n", json!({"target": format!("https://e.org/{number}")})).await
+            }
+        });
+    let mut statuses: Vec<u16> = join_all(calls).await.iter().map(|answer| answer.status.as_u16()).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses[0], 200);
+    assert!(statuses[1..].iter().all(|status| *status == 412), "{statuses:?}");
+    let history = registry.editor.get("/api/v1/purl-revisions/d/n").await.expect(200).json();
+    assert_eq!(history["items"].as_array().expect("items").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_name_never_slips_in_under_a_domain_that_is_being_made() {
+    let registry = Registry::start().await;
+    for round in 0..8 {
+        let path = format!("d/child{round}");
+        let names = (0..8).map(|number| {
+            let editor = registry.editor.clone();
+            let name = format!("child{round}/{number}");
+            async move {
+                let body = json!({"domain": "d", "name": name, "target": "https://e.org/"});
+                editor.post("/api/v1/purls", body).await.status.as_u16()
+            }
+        });
+        let domain = registry.editor.post("/api/v1/domains", json!({"path": path}));
+        let (names, domain) = tokio::join!(join_all(names), domain);
+        match domain.status.as_u16() {
+            201 => assert!(names.iter().all(|status| *status == 409), "round {round}: {names:?}"),
+            409 => assert!(names.contains(&201), "round {round}: {names:?}"),
+            other => panic!("round {round}: {other} {}", domain.text()),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn parallel_creations_of_a_domain_make_one() {
+    let registry = Registry::start().await;
+    let calls = (0..8).map(|_| registry.editor.post("/api/v1/domains", json!({"path": "d/x"})));
+    let mut statuses: Vec<u16> = join_all(calls).await.iter().map(|answer| answer.status.as_u16()).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 409, 409, 409, 409, 409, 409, 409]);
+}
