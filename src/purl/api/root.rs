@@ -33,12 +33,10 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
         return Problem::not_found().into_response();
     }
     let mut response = match method {
-        Method::GET | Method::HEAD => {
-            let answer = get(&state, &path, uri.query(), &headers).await;
-            let response = answer.unwrap_or_else(IntoResponse::into_response);
-            counter!(RESOLUTIONS, "outcome" => outcome(response.status())).increment(1);
-            response
-        }
+        Method::GET | Method::HEAD => match get(&state, &path, uri.query(), &headers).await {
+            Ok(response) => response,
+            Err(problem) => problem.into_response(),
+        },
         Method::OPTIONS => preflight(&headers),
         _ => Problem::new(&problem_codes::METHOD_NOT_ALLOWED)
             .header(header::ALLOW, HeaderValue::from_static(ALLOWED))
@@ -57,16 +55,6 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("*"));
     response
-}
-
-/// The status as a label of few words.
-fn outcome(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        300..=399 => "redirect",
-        410 => "gone",
-        400..=499 => "not_found",
-        _ => "unavailable",
-    }
 }
 
 /// A preflight asks about a method and headers; reading needs no more than these methods and any header.
