@@ -20,6 +20,7 @@ use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::purl::{self, Purls};
+use crate::secret::{self, MasterSecret};
 use crate::telemetry::metrics::{self as telemetry, DB_POOL_CONNECTIONS, DB_POOL_WAITING, Metric};
 use crate::tenancy::{self, Tenancy};
 use crate::voting::{self, Voting};
@@ -35,6 +36,8 @@ pub struct App {
     pub clock: Clock,
     /// Ids and secrets.
     pub ids: Ids,
+    /// What cursors, seals and signatures are derived from.
+    pub secret: MasterSecret,
     /// Background tasks and the stop.
     pub tasks: Tasks,
     /// Where metrics are read.
@@ -45,7 +48,8 @@ pub struct App {
 
 /// The table of all routes of the public listener; resolution answers every other path.
 pub fn routes() -> Vec<Route> {
-    let parts = [health::ROUTES, problem_docs::ROUTES, tenancy::ROUTES, purl::ROUTES, voting::ROUTES];
+    let parts =
+        [health::ROUTES, problem_docs::ROUTES, secret::ROUTES, tenancy::ROUTES, purl::ROUTES, voting::ROUTES];
     parts.into_iter().flatten().copied().collect()
 }
 
@@ -82,12 +86,13 @@ impl App {
         db: Db,
         clock: Clock,
         ids: Ids,
+        secret: MasterSecret,
         tasks: Tasks,
         metrics: PrometheusHandle,
     ) -> Self {
         let settings = headroom::Settings::from(&config.headroom);
         let headroom = Arc::new(headroom::Monitor::new(db.management().clone(), settings));
-        Self { config, db, clock, ids, tasks, metrics, headroom }
+        Self { config, db, clock, ids, secret, tasks, metrics, headroom }
     }
 
     /// Starts what runs beside requests.
@@ -103,6 +108,7 @@ impl App {
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
+            .merge(secret::router(db.clone()))
             .merge(purl::router(purls.clone()))
             .merge(voting::router(Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() }))
             .merge(tenancy::router(Tenancy { db, clock, ids }));

@@ -13,6 +13,7 @@ pub mod http;
 pub mod ids;
 pub mod lifecycle;
 pub mod purl;
+pub mod secret;
 pub mod telemetry;
 pub mod tenancy;
 pub mod voting;

@@ -16,6 +16,7 @@ use crate::db::{Db, PoolSettings, migrate};
 use crate::http::serve::{Limits, serve};
 use crate::ids::Ids;
 use crate::lifecycle::{Deaths, Tasks};
+use crate::secret;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -62,7 +63,10 @@ async fn with_database(
     let metrics = app::install_metrics().context("metrics")?;
     let db = Db::open(target, &PoolSettings::from(&config.database))?;
     let (tasks, deaths) = Tasks::new();
-    let app = App::new(config, db.clone(), Clock::system(), Ids::os(), tasks.clone(), metrics);
+    let (clock, ids) = (Clock::system(), Ids::os());
+    let secret = secret::load(&config.security, &ids)?;
+    secret::verify(db.management(), &secret, clock.now()).await?;
+    let app = App::new(config, db.clone(), clock, ids, secret, tasks.clone(), metrics);
     app.start_tasks();
 
     let limits = Limits {

@@ -24,6 +24,8 @@ pub struct Config {
     pub database: Database,
     /// When the distance to an exhausted id is worth a warning.
     pub headroom: Headroom,
+    /// Secrets.
+    pub security: Security,
     /// Log lines.
     pub log: Log,
 }
@@ -94,6 +96,15 @@ pub struct Headroom {
     pub disk_limit_bytes: u64,
 }
 
+/// `[security]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Security {
+    /// The master secret, 64 hexadecimal digits; empty: it is in the file.
+    pub master_secret: String,
+    /// File of the master secret; made at the first start if it is missing.
+    pub master_secret_file: PathBuf,
+}
+
 /// `[log]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Log {
@@ -148,6 +159,12 @@ impl Default for Headroom {
             row_limit: 0,
             disk_limit_bytes: 0,
         }
+    }
+}
+
+impl Default for Security {
+    fn default() -> Self {
+        Self { master_secret: String::new(), master_secret_file: "data/master-secret".into() }
     }
 }
 

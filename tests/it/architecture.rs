@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 /// What a module of the top level may name of its siblings.
 fn may_use(module: &str) -> Option<&'static [&'static str]> {
-    const TOOLS: &[&str] = &["clock", "ids", "config", "lifecycle", "db", "http", "telemetry"];
+    const TOOLS: &[&str] = &["clock", "ids", "config", "lifecycle", "db", "http", "telemetry", "secret"];
     Some(match module {
         "clock" | "ids" => &["ids", "clock"],
         "lifecycle" => &["telemetry"],
         "config" => &["db"],
         "telemetry" => &["config"],
         "db" => &["clock", "ids", "config", "lifecycle", "telemetry"],
+        "secret" => &["clock", "ids", "config", "db", "http"],
         "http" | "purl" | "voting" | "tenancy" | "web" | "load" => TOOLS,
         "app" | "cli" | "main" | "lib" => return None,
         _ => &[],

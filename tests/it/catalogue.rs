@@ -13,6 +13,7 @@ const GLOBAL: &[&str] = &[
     "service_settings",
     "domains",
     "headroom_samples",
+    "signing_keys",
 ];
 
 /// Rows that writers hold FOR UPDATE: a foreign key's check would block against it.

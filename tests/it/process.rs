@@ -165,3 +165,30 @@ async fn a_port_in_use_is_said_before_anything_is_touched() {
             .expect("catalogue");
     assert_eq!(tables, 0);
 }
+
+#[tokio::test]
+async fn a_wrong_master_secret_is_refused_with_the_reason_and_the_right_one_is_accepted() {
+    let database = TestDatabase::create().await;
+    let url = url(database.target());
+    let (right, wrong) = ("ab".repeat(32), "cd".repeat(32));
+    let environment = [("DATABASE_URL", url.as_str()), ("RESOLUTE__SECURITY__MASTER_SECRET", right.as_str())];
+    let server = Server::start(&environment);
+    let keys = server.request("GET", "/.well-known/resolute-keys.json", &[], "").expect("an answer");
+    drop(server);
+    let again = Server::start(&environment)
+        .request("GET", "/.well-known/resolute-keys.json", &[], "")
+        .expect("an answer");
+    assert_eq!(again.body, keys.body, "published keys stay");
+    assert!(keys.body.contains("\"epoch\":1"), "{}", keys.body);
+
+    let pairs = [
+        ("DATABASE_URL", url.as_str()),
+        ("RESOLUTE__SECURITY__MASTER_SECRET", wrong.as_str()),
+        ("PORT", "0"),
+        ("RESOLUTE__OPS__LISTEN", ""),
+    ];
+    let refused = resolute(&["serve"], &pairs).output().expect("runs");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("another master secret"), "{}", text(&refused.stderr));
+    assert!(!text(&refused.stderr).contains(&wrong), "the secret is not printed");
+}

@@ -22,6 +22,7 @@ use resolute::config::Config;
 use resolute::db::{Db, PoolSettings, Target};
 use resolute::ids::Ids;
 use resolute::lifecycle::Tasks;
+use resolute::secret::MasterSecret;
 use resolute::tenancy::key::ApiKey;
 use resolute::tenancy::slug::Slug;
 use resolute::tenancy::store::{self, NewKey};
@@ -73,7 +74,15 @@ impl TestApp {
     fn seeded(target: &Target, config: Config, seed: u64) -> Self {
         let db = Db::open(target, &PoolSettings::from(&config.database)).expect("pools");
         let (tasks, _) = Tasks::new();
-        let app = App::new(config, db, Clock::frozen(NOW), Ids::seeded(seed), tasks, metrics());
+        let app = App::new(
+            config,
+            db,
+            Clock::frozen(NOW),
+            Ids::seeded(seed),
+            MasterSecret::new([7; 32]),
+            tasks,
+            metrics(),
+        );
         let router = app.public_router();
         Self { app, router, database: None, target: target.clone() }
     }

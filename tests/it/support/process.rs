@@ -31,6 +31,9 @@ pub fn url(target: &Target) -> String {
     format!("postgres://resolute@{dir}:5432/{}", target.database())
 }
 
+/// The master secret of test servers, unless a test sets another.
+const TEST_SECRET: &str = "0707070707070707070707070707070707070707070707070707070707070707";
+
 /// A running server; killed with this value.
 pub struct Server {
     child: Child,
@@ -49,6 +52,7 @@ impl Server {
             ("RESOLUTE__SERVER__LISTEN", "127.0.0.1:0"),
             ("RESOLUTE__OPS__LISTEN", "127.0.0.1:0"),
             ("RESOLUTE__LOG__FORMAT", "json"),
+            ("RESOLUTE__SECURITY__MASTER_SECRET", TEST_SECRET),
         ];
         all.extend_from_slice(environment);
         let mut child = resolute(&["serve"], &all)
