@@ -110,19 +110,31 @@ SELECT count(*) AS refused FROM import_rows WHERE tenant_id = $1 AND import_id =
     types: &[Type::INT8, Type::UUID],
 };
 
-/// The next lines of a run, with what a merge would make of each now. `$3` last line seen, `$4` how many.
+/// Has each chunk planned anew: the tables grow by the import itself, and a plan that was made while they were small
+/// reads all of them for each chunk.
+pub const PLAN_ANEW: &str = "SET LOCAL plan_cache_mode = force_custom_plan";
+
+/// The next lines of a run. `$3` last line seen, `$4` how many.
 pub const NEXT_LINES: Statement = Statement {
     name: "import_next_lines",
     sql: "/* import_next_lines */
-SELECT r.line, r.domain_path, r.name, r.refusal, r.duplicate_of,
-       p.name_key IS NOT NULL AS exists,
+SELECT line, domain_path, name, refusal, duplicate_of
+FROM import_rows WHERE tenant_id = $1 AND import_id = $2 AND line > $3
+ORDER BY line LIMIT $4",
+    types: &[Type::INT8, Type::UUID, Type::INT8, Type::INT8],
+};
+
+/// What a merge would find of some lines now. `$3` the lines.
+pub const PREVIEW: Statement = Statement {
+    name: "import_preview",
+    sql: "/* import_preview */
+SELECT r.line, p.name_key IS NOT NULL AS exists,
        (p.target, p.status) IS DISTINCT FROM (r.target, coalesce(r.status, p.status)) AS differs
 FROM import_rows r
 LEFT JOIN domains d ON d.path = r.domain_path
 LEFT JOIN purls p ON p.tenant_id = d.home_tenant_id AND p.domain_id = d.domain_id AND p.name_key = r.name_key
-WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line > $3
-ORDER BY r.line LIMIT $4",
-    types: &[Type::INT8, Type::UUID, Type::INT8, Type::INT8],
+WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line = ANY ($3)",
+    types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY],
 };
 
 /// Every line has passed, or the good ones are wanted alone: from here on the run can be resumed.
@@ -252,6 +264,7 @@ pub const STATEMENTS: &[&Statement] = &[
     &REFUSE_WITHDRAWN,
     &COUNT_REFUSED,
     &NEXT_LINES,
+    &PREVIEW,
     &BEGIN_MERGE,
     &LOCK_DOMAINS,
     &GENERATIONS,
