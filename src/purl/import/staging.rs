@@ -303,16 +303,19 @@ pub async fn merge(
     let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &chunk.lines, &now];
     let mut outcomes = HashMap::with_capacity(chunk.lines.len());
     for row in client.query(&sql::MERGE_EXISTING.prepare(client).await?, &values).await? {
-        let outcome = match row.try_get::<_, Option<&str>>("outcome")? {
-            Some("updated") => Outcome::Updated,
-            Some("unchanged") => Outcome::Unchanged,
-            Some(_) => Outcome::Refused(WITHDRAWN.to_owned()),
-            None => continue,
+        let outcome = match row.try_get("outcome")? {
+            "updated" => Outcome::Updated,
+            "unchanged" => Outcome::Unchanged,
+            _ => Outcome::Refused(WITHDRAWN.to_owned()),
         };
         outcomes.insert(row.try_get("line")?, outcome);
     }
-    for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
-        outcomes.insert(row.try_get("line")?, Outcome::Created);
+    let new: Vec<i64> = chunk.lines.iter().copied().filter(|line| !outcomes.contains_key(line)).collect();
+    if !new.is_empty() {
+        let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &now];
+        for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
+            outcomes.insert(row.try_get("line")?, Outcome::Created);
+        }
     }
     run_one(client, &sql::FORGET_LINES, &[&run.tenant_id, &run.import_id, &chunk.through]).await?;
     tx.commit().await?;
