@@ -289,12 +289,15 @@ impl Import<'_> {
         while after < last_line {
             let lines = staging::list_lines(self.db, run, after, CHUNK).await?;
             after = lines.last().ok_or(ImportError::Lost)?.line;
+            let numbers: Vec<i64> = lines.iter().map(|line| line.line).collect();
+            let mut would =
+                if held { HashMap::new() } else { staging::preview(self.db, run, &numbers).await? };
             for line in lines {
                 let outcome = match (&line.refusal, line.duplicate_of) {
                     (Some(refusal), _) => Outcome::Refused(refusal.clone()),
                     _ if held => Outcome::Held,
                     (None, Some(_)) => Outcome::Unchanged,
-                    (None, None) => line.would.clone(),
+                    (None, None) => would.remove(&line.line).ok_or(ImportError::Lost)?,
                 };
                 tell_one(&line, outcome, &mut counts, watcher);
             }

@@ -46,7 +46,7 @@ pub struct Unfinished {
     pub is_staged: bool,
 }
 
-/// A staged line, with what a merge would make of it now.
+/// A staged line.
 #[derive(Debug)]
 pub struct StagedLine {
     /// Line of the file.
@@ -59,8 +59,6 @@ pub struct StagedLine {
     pub refusal: Option<String>,
     /// The line that says the same.
     pub duplicate_of: Option<i64>,
-    /// What a merge would do.
-    pub would: Outcome,
 }
 
 /// The lock under which one process imports a file. Held by a connection of its own.
@@ -219,21 +217,34 @@ pub async fn list_lines(db: &Db, run: Run, after: i64, limit: i64) -> Result<Vec
     let rows = client.query(&sql::NEXT_LINES.prepare(&client).await?, &values).await?;
     rows.iter()
         .map(|row| {
-            let would = match (row.try_get("exists")?, row.try_get("differs")?) {
-                (false, _) => Outcome::Created,
-                (true, true) => Outcome::Updated,
-                (true, false) => Outcome::Unchanged,
-            };
             Ok(StagedLine {
                 line: row.try_get("line")?,
                 domain_path: row.try_get("domain_path")?,
                 name: row.try_get("name")?,
                 refusal: row.try_get("refusal")?,
                 duplicate_of: row.try_get("duplicate_of")?,
-                would,
             })
         })
         .collect()
+}
+
+/// What a merge would make of these lines now.
+pub async fn preview(db: &Db, run: Run, lines: &[i64]) -> Result<HashMap<i64, Outcome>, db::Error> {
+    let tx = Tx::begin(db.hot().await?, "import_preview").await?;
+    let client = tx.client();
+    client.batch_execute(sql::PLAN_ANEW).await?;
+    let values: [&(dyn ToSql + Sync); 3] = [&run.tenant_id, &run.import_id, &lines];
+    let mut outcomes = HashMap::with_capacity(lines.len());
+    for row in client.query(&sql::PREVIEW.prepare(client).await?, &values).await? {
+        let outcome = match (row.try_get("exists")?, row.try_get("differs")?) {
+            (false, _) => Outcome::Created,
+            (true, true) => Outcome::Updated,
+            (true, false) => Outcome::Unchanged,
+        };
+        outcomes.insert(row.try_get("line")?, outcome);
+    }
+    tx.commit().await?;
+    Ok(outcomes)
 }
 
 /// From here on the run can be resumed.
@@ -276,6 +287,7 @@ pub async fn merge(
 ) -> Result<Merged, db::Error> {
     let tx = Tx::begin(db.hot().await?, "import_merge").await?;
     let client = tx.client();
+    client.batch_execute(sql::PLAN_ANEW).await?;
     run_one(client, &sql::LOCK_DOMAINS, &[&chunk.domains]).await?;
     let generations = sql::GENERATIONS.prepare(client).await?;
     let mut current = HashMap::new();
@@ -291,16 +303,19 @@ pub async fn merge(
     let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &chunk.lines, &now];
     let mut outcomes = HashMap::with_capacity(chunk.lines.len());
     for row in client.query(&sql::MERGE_EXISTING.prepare(client).await?, &values).await? {
-        let outcome = match row.try_get::<_, Option<&str>>("outcome")? {
-            Some("updated") => Outcome::Updated,
-            Some("unchanged") => Outcome::Unchanged,
-            Some(_) => Outcome::Refused(WITHDRAWN.to_owned()),
-            None => continue,
+        let outcome = match row.try_get("outcome")? {
+            "updated" => Outcome::Updated,
+            "unchanged" => Outcome::Unchanged,
+            _ => Outcome::Refused(WITHDRAWN.to_owned()),
         };
         outcomes.insert(row.try_get("line")?, outcome);
     }
-    for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
-        outcomes.insert(row.try_get("line")?, Outcome::Created);
+    let new: Vec<i64> = chunk.lines.iter().copied().filter(|line| !outcomes.contains_key(line)).collect();
+    if !new.is_empty() {
+        let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &now];
+        for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
+            outcomes.insert(row.try_get("line")?, Outcome::Created);
+        }
     }
     run_one(client, &sql::FORGET_LINES, &[&run.tenant_id, &run.import_id, &chunk.through]).await?;
     tx.commit().await?;

@@ -110,19 +110,34 @@ SELECT count(*) AS refused FROM import_rows WHERE tenant_id = $1 AND import_id =
     types: &[Type::INT8, Type::UUID],
 };
 
-/// The next lines of a run, with what a merge would make of each now. `$3` last line seen, `$4` how many.
+/// Has each chunk planned anew: the tables grow by the import itself, and a plan that was made while they were small
+/// reads all of them for each chunk.
+pub const PLAN_ANEW: &str = "SET LOCAL plan_cache_mode = force_custom_plan";
+
+/// The next lines of a run. `$3` last line seen, `$4` how many.
 pub const NEXT_LINES: Statement = Statement {
     name: "import_next_lines",
     sql: "/* import_next_lines */
-SELECT r.line, r.domain_path, r.name, r.refusal, r.duplicate_of,
-       p.name_key IS NOT NULL AS exists,
+SELECT line, domain_path, name, refusal, duplicate_of
+FROM import_rows WHERE tenant_id = $1 AND import_id = $2 AND line > $3
+ORDER BY line LIMIT $4",
+    types: &[Type::INT8, Type::UUID, Type::INT8, Type::INT8],
+};
+
+/// What a merge would find of some lines now. `$3` the lines.
+pub const PREVIEW: Statement = Statement {
+    name: "import_preview",
+    sql: "/* import_preview */
+SELECT r.line, p.name_key IS NOT NULL AS exists,
        (p.target, p.status) IS DISTINCT FROM (r.target, coalesce(r.status, p.status)) AS differs
 FROM import_rows r
 LEFT JOIN domains d ON d.path = r.domain_path
-LEFT JOIN purls p ON p.tenant_id = d.home_tenant_id AND p.domain_id = d.domain_id AND p.name_key = r.name_key
-WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line > $3
-ORDER BY r.line LIMIT $4",
-    types: &[Type::INT8, Type::UUID, Type::INT8, Type::INT8],
+LEFT JOIN LATERAL (
+    SELECT * FROM purls
+    WHERE tenant_id = d.home_tenant_id AND domain_id = d.domain_id AND name_key = r.name_key
+    OFFSET 0) AS p ON true
+WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line = ANY ($3)",
+    types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY],
 };
 
 /// Every line has passed, or the good ones are wanted alone: from here on the run can be resumed.
@@ -154,40 +169,44 @@ WHERE d.path = ANY ($1) AND d.owner_tenant_id = $2",
 };
 
 /// Changes the names that exist and differ, after copying what they were; says what was found of each line.
-/// `$3` lines, `$4` now. A name that does not exist comes back without an outcome.
+/// `$3` lines, `$4` now. A line whose name does not exist does not come back.
+///
+/// `OFFSET 0` has each name looked up by its key, so that a chunk costs the same however many names there are.
 pub const MERGE_EXISTING: Statement = Statement {
     name: "import_merge_existing",
     sql: "/* import_merge_existing */
-WITH staged AS MATERIALIZED (
-    SELECT r.line, r.name_key, r.target, r.target_host, r.status, d.domain_id, d.home_tenant_id AS home
-    FROM import_rows r JOIN domains d ON d.path = r.domain_path
+WITH existing AS MATERIALIZED (
+    SELECT r.line, r.target AS new_target, r.target_host AS new_host, coalesce(r.status, p.status) AS new_status, p.*
+    FROM import_rows r
+    JOIN domains d ON d.path = r.domain_path
+    CROSS JOIN LATERAL (
+        SELECT * FROM purls
+        WHERE tenant_id = d.home_tenant_id AND domain_id = d.domain_id AND name_key = r.name_key
+        OFFSET 0) AS p
     WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line = ANY ($3)),
 superseded AS (
     INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, is_partial, target, valid_until,
                                 tombstone_reason, successor, written_at, written_by, superseded_at)
-    SELECT p.tenant_id, p.domain_id, p.name_key, p.revision, p.status, p.is_partial, p.target, p.valid_until,
-           p.tombstone_reason, p.successor, p.updated_at, p.updated_by, greatest($4, p.updated_at)
-    FROM staged r JOIN purls p ON p.tenant_id = r.home AND p.domain_id = r.domain_id AND p.name_key = r.name_key
-    WHERE p.status <> 410 AND (p.target, p.status) IS DISTINCT FROM (r.target, coalesce(r.status, p.status))
+    SELECT tenant_id, domain_id, name_key, revision, status, is_partial, target, valid_until, tombstone_reason,
+           successor, updated_at, updated_by, greatest($4, updated_at)
+    FROM existing WHERE status <> 410 AND (target, status) IS DISTINCT FROM (new_target, new_status)
     RETURNING tenant_id, domain_id, name_key, superseded_at),
 written AS (
     UPDATE purls p
-    SET revision = p.revision + 1, status = coalesce(r.status, p.status), target = r.target,
-        target_host = r.target_host, updated_at = s.superseded_at, updated_by = NULL
-    FROM staged r
-    JOIN superseded s ON s.tenant_id = r.home AND s.domain_id = r.domain_id AND s.name_key = r.name_key
-    WHERE p.tenant_id = r.home AND p.domain_id = r.domain_id AND p.name_key = r.name_key
-    RETURNING r.line)
-SELECT r.line,
-       CASE WHEN w.line IS NOT NULL THEN 'updated' WHEN p.status = 410 THEN 'withdrawn'
-            WHEN p.status IS NOT NULL THEN 'unchanged' END AS outcome
-FROM staged r
-LEFT JOIN purls p ON p.tenant_id = r.home AND p.domain_id = r.domain_id AND p.name_key = r.name_key
-LEFT JOIN written w ON w.line = r.line",
+    SET revision = p.revision + 1, status = e.new_status, target = e.new_target, target_host = e.new_host,
+        updated_at = s.superseded_at, updated_by = NULL
+    FROM superseded s
+    JOIN existing e ON e.tenant_id = s.tenant_id AND e.domain_id = s.domain_id AND e.name_key = s.name_key
+    WHERE p.tenant_id = s.tenant_id AND p.domain_id = s.domain_id AND p.name_key = s.name_key
+    RETURNING e.line)
+SELECT e.line,
+       CASE WHEN w.line IS NOT NULL THEN 'updated' WHEN e.status = 410 THEN 'withdrawn' ELSE 'unchanged' END AS outcome
+FROM existing e LEFT JOIN written w ON w.line = e.line",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::TIMESTAMPTZ],
 };
 
-/// Makes the names that do not exist; gives back their lines. Parameters as before.
+/// Makes the names that do not exist; gives back their lines. Parameters as before, the lines only those that
+/// [`MERGE_EXISTING`] did not give back: each row that is skipped here would burn an id.
 pub const MERGE_NEW: Statement = Statement {
     name: "import_merge_new",
     sql: "/* import_merge_new */
@@ -252,6 +271,7 @@ pub const STATEMENTS: &[&Statement] = &[
     &REFUSE_WITHDRAWN,
     &COUNT_REFUSED,
     &NEXT_LINES,
+    &PREVIEW,
     &BEGIN_MERGE,
     &LOCK_DOMAINS,
     &GENERATIONS,

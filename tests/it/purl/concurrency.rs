@@ -1,12 +1,14 @@
 //! Many at once: one winner, no lost write, no 5xx.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
 use sqlx::Row;
 
 use super::Registry;
+use crate::support::database::TestDatabase;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_32_parallel_creations_of_a_name_one_wins_and_the_rest_are_409() {
@@ -81,4 +83,27 @@ async fn parallel_creations_of_a_domain_make_one() {
     let mut statuses: Vec<u16> = join_all(calls).await.iter().map(|answer| answer.status.as_u16()).collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [201, 409, 409, 409, 409, 409, 409, 409]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waited_for_the_lock_is_judged_by_what_the_holder_left() {
+    let registry = Registry::start().await;
+    let mut holder = TestDatabase::connect(registry.app.target()).await;
+    let hold = "BEGIN; SELECT FROM domain_state FOR UPDATE;
+        WITH made AS (INSERT INTO domains (path, home_tenant_id, owner_tenant_id)
+                      SELECT 'd/child', home_tenant_id, owner_tenant_id FROM domains WHERE path = 'd'
+                      RETURNING domain_id, home_tenant_id)
+        INSERT INTO domain_state (tenant_id, domain_id) SELECT home_tenant_id, domain_id FROM made;
+        UPDATE domain_state s SET generation = generation + 1
+        FROM domains d WHERE d.domain_id = s.domain_id AND d.path = 'd'";
+    sqlx::raw_sql(hold).execute(&mut holder).await.expect("held");
+    let swallowed = registry.mint("child/x", "https://e.org/");
+    let fine = registry.mint("other", "https://e.org/");
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        sqlx::raw_sql("COMMIT").execute(&mut holder).await.expect("released");
+    };
+    let (swallowed, fine, ()) = tokio::join!(swallowed, fine, release);
+    swallowed.expect_problem(409, "name_swallowed");
+    fine.expect(201);
 }
