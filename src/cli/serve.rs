@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Outcome;
 use super::database::{Place, Reached};
@@ -41,8 +41,13 @@ pub async fn run(args: &Args, place: Place) -> Outcome {
         "" => None,
         address => Some(bind("ops.listen", address).await?),
     };
-    let reached = place.reach_to_serve().await?;
-    let served = with_database(args, place.config, &reached, listener, ops).await;
+    let mut signals = Signals::listen()?;
+    let reached = tokio::select! {
+        reached = place.reach_to_serve() => reached?,
+        // A private cluster that was starting is told to stop as its start is dropped.
+        _ = signals.next() => return Ok(ExitCode::SUCCESS),
+    };
+    let served = with_database(args, place.config, &reached, listener, ops, signals).await;
     reached.release().await?;
     served
 }
@@ -53,12 +58,19 @@ async fn with_database(
     reached: &Reached,
     listener: TcpListener,
     ops: Option<TcpListener>,
+    mut signals: Signals,
 ) -> Outcome {
     let target = &reached.target;
-    if config.database.migrate_at_start {
-        migrate::migrate(target, migrate::PATIENCE).await?;
-    } else {
-        migrate::verify(target).await?;
+    let schema = async {
+        if config.database.migrate_at_start {
+            migrate::migrate(target, migrate::PATIENCE).await.map(|_| ())
+        } else {
+            migrate::verify(target).await
+        }
+    };
+    tokio::select! {
+        ready = schema => ready?,
+        _ = signals.next() => return Ok(ExitCode::SUCCESS),
     }
     let metrics = app::install_metrics().context("metrics")?;
     let db = Db::open(target, &PoolSettings::from(&config.database))?;
@@ -93,7 +105,7 @@ async fn with_database(
         };
         super::demo::greet(&app, &origin).await?;
     }
-    let outcome = wait_and_stop(&app.config, &tasks, deaths, reached).await;
+    let outcome = wait_and_stop(&app.config, &tasks, deaths, reached, signals).await;
     db.close().await;
     outcome
 }
@@ -102,15 +114,41 @@ async fn bind(setting: &str, address: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.with_context(|| format!("{setting} = {address}: cannot listen"))
 }
 
+/// The signals that end a server, heard from before its start, so that Ctrl-C while it starts leaves nothing behind.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+            _ = self.terminate.recv() => SignalKind::terminate(),
+        }
+    }
+}
+
 /// Waits for a signal or a death, then stops gracefully. SIGTERM keeps accepting for the drain delay, so that load
 /// balancers notice; SIGINT comes from a person at a terminal and skips it; a second signal ends the wait.
-async fn wait_and_stop(config: &Config, tasks: &Tasks, mut deaths: Deaths, reached: &Reached) -> Outcome {
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+async fn wait_and_stop(
+    config: &Config,
+    tasks: &Tasks,
+    mut deaths: Deaths,
+    reached: &Reached,
+    mut signals: Signals,
+) -> Outcome {
     let (delay, outcome) = tokio::select! {
         name = deaths.next() => (0, Err(anyhow::anyhow!("the task `{name}` died; see the log"))),
         () = reached.died() => (0, Err(anyhow::anyhow!("the private PostgreSQL ended; its log says why"))),
-        _ = interrupt.recv() => (0, Ok(ExitCode::SUCCESS)),
-        _ = terminate.recv() => (config.server.drain_delay_seconds, Ok(ExitCode::SUCCESS)),
+        kind = signals.next() => {
+            let at_terminal = kind == SignalKind::interrupt();
+            (if at_terminal { 0 } else { config.server.drain_delay_seconds }, Ok(ExitCode::SUCCESS))
+        }
     };
     tracing::info!(drain_delay_seconds = delay, "stopping");
     tasks.drain();
@@ -121,8 +159,7 @@ async fn wait_and_stop(config: &Config, tasks: &Tasks, mut deaths: Deaths, reach
     };
     let finished = tokio::select! {
         finished = stop => finished,
-        _ = interrupt.recv() => false,
-        _ = terminate.recv() => false,
+        _ = signals.next() => false,
     };
     if !finished {
         tracing::warn!("stopped before everything had ended");

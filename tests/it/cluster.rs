@@ -225,6 +225,7 @@ async fn an_interrupted_initialisation_is_cleared_away() {
     let cluster = Cluster::start(&settings).await.expect("starts");
     assert_eq!(ask(&cluster, "SELECT 1").await, "1");
     cluster.stop().await.expect("stops");
+    assert!(!left.exists());
 }
 
 #[tokio::test]

@@ -36,7 +36,6 @@ pub(super) async fn make_data(
     binaries: &Binaries,
     settings: &Settings,
 ) -> Result<(), ClusterError> {
-    remove_unfinished(place);
     let data = place.data();
     // An empty directory of that name is replaced by the rename, a filled one is not.
     if data.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
@@ -99,7 +98,7 @@ async fn initdb(
 
 /// Clears up after servers that were killed while they ran initdb. One that is still in use (initdb outlived
 /// its server) stays until the next time: nobody waits for it.
-fn remove_unfinished(place: &Place) {
+pub(super) fn remove_unfinished(place: &Place) {
     let Ok(entries) = place.home().read_dir() else { return };
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED)

@@ -92,6 +92,7 @@ impl Cluster {
             }
         }
 
+        initialise::remove_unfinished(&place);
         let data = place.data();
         let version = initialise::find_data_version(&place)?;
         let binaries = binaries::get_binaries(settings, version.map(|major| (data.as_path(), major)))?;

@@ -100,11 +100,10 @@ pub async fn server() -> Target {
     target.await.clone()
 }
 
-/// cargo's target directory.
+/// cargo's target directory, as `scripts/test` knows it.
 fn target_dir() -> PathBuf {
-    let executable = std::env::current_exe().expect("a path");
-    let found = executable.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "target"));
-    found.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"), Path::to_path_buf)
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    temporary.parent().expect("a directory in the target directory").to_path_buf()
 }
 
 /// The name of the template of these migrations, made if it is missing.
