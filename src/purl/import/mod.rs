@@ -7,3 +7,4 @@ pub mod run;
 pub mod sheet;
 pub mod staging;
 pub mod statements;
+pub mod survey;

@@ -4,15 +4,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::Path;
-
-use sha2::{Digest, Sha256};
 
 use super::csv::{Reader, RecordFault};
 use super::report::{Counts, Line, Outcome, Watcher};
-use super::sheet::{self, Header, HeaderFault, Places};
+use super::sheet::{self, HeaderFault, Places};
 use super::staging::{self, Chunk, Copy, FileLock, Generations, Merged, Run, StagedLine};
+use super::survey::{Survey, survey};
 use crate::clock::Clock;
 use crate::db::{self, Db};
 use crate::ids::Ids;
@@ -111,56 +110,6 @@ pub struct Import<'a> {
     pub tenant_id: i64,
     /// How.
     pub options: Options,
-}
-
-/// What the first reading of a file finds.
-struct Survey {
-    sha256: [u8; 32],
-    header: Header,
-    domains: BTreeSet<String>,
-    records: u64,
-    last_line: u64,
-}
-
-/// Hashes what passes through.
-struct Hashing {
-    file: File,
-    hash: Sha256,
-}
-
-impl Read for Hashing {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        self.hash.update(&buffer[..read]);
-        Ok(read)
-    }
-}
-
-fn survey(path: &Path) -> Result<Survey, ImportError> {
-    let mut input = Hashing { file: File::open(path)?, hash: Sha256::new() };
-    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, &mut input));
-    let first = reader.next_record()?;
-    let line = first.as_ref().map_or(1, |first| first.line);
-    let fields = match first.map(|first| first.fields) {
-        Some(Ok(fields)) => fields,
-        Some(Err(fault)) => return Err(ImportError::Broken { line, fault }),
-        None => Vec::new(),
-    };
-    let header = Header::parse(&fields).map_err(|fault| ImportError::Header { line, fault })?;
-    let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, line);
-    while let Some(record) = reader.next_record()? {
-        (records, last_line) = (records + 1, record.line);
-        if let Err(fault @ RecordFault::Unterminated(_)) = record.fields {
-            return Err(ImportError::Broken { line: last_line, fault });
-        }
-        if let Ok(row) = header.row(record)
-            && !domains.contains(&row.domain)
-        {
-            domains.insert(row.domain);
-        }
-    }
-    drop(reader);
-    Ok(Survey { sha256: input.hash.finalize().into(), header, domains, records, last_line })
 }
 
 impl Import<'_> {

@@ -1,0 +1,70 @@
+//! The first reading of a file: its header, the domains it names, how long it is and what it is known by. Rows are
+//! not judged here; only a file that cannot be read to its end is refused.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::csv::{Reader, RecordFault};
+use super::run::ImportError;
+use super::sheet::Header;
+
+/// What the first reading of a file finds.
+#[derive(Debug)]
+pub struct Survey {
+    /// By which an interrupted run of it is found again.
+    pub sha256: [u8; 32],
+    /// Where its columns stand.
+    pub header: Header,
+    /// What its domain cells say.
+    pub domains: BTreeSet<String>,
+    /// Its records, the header apart.
+    pub records: u64,
+    /// The line on which the last one begins.
+    pub last_line: u64,
+}
+
+/// Hashes what passes through.
+struct Hashing {
+    file: File,
+    hash: Sha256,
+}
+
+impl Read for Hashing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.hash.update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// Reads the whole file once.
+pub fn survey(path: &Path) -> Result<Survey, ImportError> {
+    let mut input = Hashing { file: File::open(path)?, hash: Sha256::new() };
+    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, &mut input));
+    let first = reader.next_record()?;
+    let line = first.as_ref().map_or(1, |first| first.line);
+    let fields = match first.map(|first| first.fields) {
+        Some(Ok(fields)) => fields,
+        Some(Err(fault)) => return Err(ImportError::Broken { line, fault }),
+        None => Vec::new(),
+    };
+    let header = Header::parse(&fields).map_err(|fault| ImportError::Header { line, fault })?;
+    let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, line);
+    while let Some(record) = reader.next_record()? {
+        (records, last_line) = (records + 1, record.line);
+        if let Err(fault @ RecordFault::Unterminated(_)) = record.fields {
+            return Err(ImportError::Broken { line: last_line, fault });
+        }
+        if let Ok(row) = header.row(record)
+            && !domains.contains(&row.domain)
+        {
+            domains.insert(row.domain);
+        }
+    }
+    drop(reader);
+    Ok(Survey { sha256: input.hash.finalize().into(), header, domains, records, last_line })
+}
