@@ -175,17 +175,36 @@ impl Default for Log {
 }
 
 impl Server {
-    /// How users reach this server: scheme and host without a final slash.
+    /// How users reach this server: scheme and host without a final slash. Without `public_url` it is the listen
+    /// address, and where that means every address of the machine, `localhost`.
     pub fn origin(&self) -> String {
-        if self.public_url.is_empty() {
-            format!("http://{}", self.listen)
-        } else {
-            self.public_url.trim_end_matches('/').to_owned()
+        if !self.public_url.is_empty() {
+            return self.public_url.trim_end_matches('/').to_owned();
+        }
+        match self.listen.rsplit_once(':') {
+            Some(("0.0.0.0" | "[::]" | "", port)) => format!("http://localhost:{port}"),
+            _ => format!("http://{}", self.listen),
         }
     }
 
     /// `request_timeout_seconds` as a duration.
     pub fn request_timeout(&self) -> Duration {
         Duration::from_secs(self.request_timeout_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_is_something_that_a_user_can_open() {
+        let of = |listen: &str, public_url: &str| {
+            Server { listen: listen.into(), public_url: public_url.into(), ..Server::default() }.origin()
+        };
+        assert_eq!(of("127.0.0.1:8080", ""), "http://127.0.0.1:8080");
+        assert_eq!(of("0.0.0.0:80", ""), "http://localhost:80");
+        assert_eq!(of("[::]:80", ""), "http://localhost:80");
+        assert_eq!(of("0.0.0.0:80", "https://purl.example.org/"), "https://purl.example.org");
     }
 }
