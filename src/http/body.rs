@@ -6,6 +6,7 @@ use axum::extract::{FromRequest, Request};
 use http::header;
 use serde_json::{Map, Value};
 
+use super::json::Unambiguous;
 use super::problem::{Fault, Problem};
 use super::problem_codes as codes;
 
@@ -64,7 +65,7 @@ fn is_json(content_type: &str) -> bool {
 }
 
 fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, Problem> {
-    match serde_json::from_slice(bytes) {
+    match serde_json::from_slice::<Unambiguous>(bytes).map(|Unambiguous(value)| value) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(Problem::new(&codes::INVALID).fault("", "expected an object")),
         Err(error) => Err(Problem::new(&codes::BAD_JSON).detail(error.to_string())),

@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderValue, header};
 
+use super::id;
 use super::problem::Problem;
 use super::problem_codes as codes;
 
@@ -50,7 +51,8 @@ impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
 fn revision(tag: &str) -> Result<Option<i64>, Problem> {
     let strong = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match strong {
-        Some(inner) => Ok(inner.strip_prefix('r').and_then(|digits| digits.parse().ok())),
+        // Only as we spell it: `r+1` and `r01` are no tags of ours.
+        Some(inner) => Ok(inner.strip_prefix('r').and_then(id::parse)),
         // A weak tag never matches in If-Match; anything else is not an entity tag.
         None if tag.starts_with("W/\"") && tag.ends_with('"') => Ok(None),
         None => Err(Problem::new(&codes::BAD_HEADER).detail("If-Match is not a list of quoted entity tags")),
@@ -77,5 +79,19 @@ impl IfMatch {
             return Ok(());
         }
         Err(Problem::new(&codes::PRECONDITION_FAILED).header(header::ETAG, of_revision(current)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_ours_only_as_we_spell_it() {
+        assert_eq!(revision("\"r12\"").expect("a tag"), Some(12));
+        for other in ["\"r+1\"", "\"r01\"", "\"r\"", "\"1\"", "\"r99999999999999999999\"", "W/\"r1\""] {
+            assert_eq!(revision(other).expect("a tag"), None, "{other}");
+        }
+        assert!(revision("r1").is_err());
     }
 }

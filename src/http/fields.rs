@@ -8,9 +8,10 @@ use time::format_description::well_known::Rfc3339;
 
 use super::problem::Fault;
 
-/// Any string.
+/// Any string that PostgreSQL's `text` can hold: none with U+0000.
 pub fn string(value: &Value) -> Result<&str, String> {
-    value.as_str().ok_or_else(|| "must be a string".to_owned())
+    let text = value.as_str().ok_or_else(|| "must be a string".to_owned())?;
+    if text.contains('\0') { Err("must not contain U+0000".to_owned()) } else { Ok(text) }
 }
 
 /// A string for people: its length in characters in `length`, no control characters but tab and newline,
@@ -52,12 +53,13 @@ pub fn id(value: &Value) -> Result<i64, String> {
     id.ok_or_else(|| "must be an id: a positive 64-bit number as a string of digits".to_owned())
 }
 
-/// An instant in RFC 3339 with an offset, such as `2026-11-30T20:00:00Z` or `2020-09-04T10:48:00+03:00`.
+/// An instant in RFC 3339 with an offset, such as `2026-11-30T20:00:00Z` or `2020-09-04T10:48:00+03:00`. In UTC, as
+/// which it is answered, its year must be one that RFC 3339 can write, too.
 pub fn instant(value: &Value) -> Result<OffsetDateTime, String> {
     let text = string(value)?;
     let instant = OffsetDateTime::parse(text, &Rfc3339);
-    let instant = instant.map(|at| at.to_offset(time::UtcOffset::UTC)).ok();
-    instant.ok_or_else(|| {
+    let instant = instant.ok().and_then(|at| at.checked_to_offset(time::UtcOffset::UTC));
+    instant.filter(|at| (0..=9999).contains(&at.year())).ok_or_else(|| {
         "must be an instant in RFC 3339 with an offset, such as 2026-11-30T20:00:00Z".to_owned()
     })
 }
@@ -88,6 +90,22 @@ mod tests {
         assert_eq!(at.format(&Rfc3339).expect("formats"), "2020-09-04T07:48:00Z");
         assert!(instant(&json!("2020-09-04T10:48:00")).is_err());
         assert!(instant(&json!("x")).is_err());
+    }
+
+    #[test]
+    fn an_instant_that_utc_moves_out_of_the_calendar_is_refused() {
+        for text in ["9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+00:01"] {
+            assert!(instant(&json!(text)).is_err(), "{text}");
+        }
+        for text in ["9999-12-31T23:59:59Z", "0000-01-01T00:00:00Z"] {
+            assert_eq!(instant(&json!(text)).expect(text).format(&Rfc3339).expect("formats"), text);
+        }
+    }
+
+    #[test]
+    fn a_string_with_a_zero_character_is_refused() {
+        assert!(string(&json!("a\u{0}b")).is_err());
+        assert_eq!(string(&json!("a\u{1}b")), Ok("a\u{1}b"));
     }
 
     #[test]

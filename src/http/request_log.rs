@@ -50,8 +50,7 @@ pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) 
     let begun = Instant::now();
     let in_flight = InFlight::new();
     let answer = tokio::time::timeout(log.timeout, next.run(request));
-    let answer =
-        async { answer.await.unwrap_or_else(|_| Problem::new(&codes::REQUEST_TIMEOUT).into_response()) };
+    let answer = async { answer.await.unwrap_or_else(|_| timed_out().into_response()) };
     let mut response = request::scope(Arc::clone(&info), answer).instrument(span.clone()).await;
     drop(in_flight);
 
@@ -69,6 +68,10 @@ pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) 
         write_line(status.as_u16(), latency, &info, response.extensions().get::<ProblemTrace>());
     });
     response
+}
+
+fn timed_out() -> Problem {
+    Problem::new(&codes::REQUEST_TIMEOUT).header(header::RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
 /// What a panic in a handler becomes, for `tower_http`'s catch-panic layer.

@@ -1,22 +1,19 @@
 //! GET /api/v1/purl-revisions/{full path}
 
-use std::collections::HashMap;
-
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::Uri;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{Purls, addressed};
 use crate::http::Problem;
 use crate::http::auth::MayRead;
-use crate::http::body::Fields;
-use crate::http::problem_codes::INVALID;
+use crate::http::id;
+use crate::http::query::QueryObject;
 use crate::purl::store::names::{self, Revision};
 
 const DEFAULT_LIMIT: i64 = 50;
@@ -66,8 +63,7 @@ impl From<Revision> for Item {
 /// A number in a query, which arrives as text.
 fn number(max: i64) -> impl FnOnce(&Value) -> Result<i64, String> {
     move |value| {
-        let number =
-            value.as_str().and_then(|text| text.parse().ok()).filter(|number| (1..=max).contains(number));
+        let number = value.as_str().and_then(id::parse).filter(|number| *number <= max);
         number.ok_or_else(|| format!("must be a whole number from 1 to {max}"))
     }
 }
@@ -77,11 +73,9 @@ pub async fn list(
     State(state): State<Purls>,
     MayRead(caller): MayRead,
     uri: Uri,
-    query: Result<Query<HashMap<String, String>>, QueryRejection>,
+    query: QueryObject,
 ) -> Result<Response, Problem> {
-    let Query(query) = query.map_err(|rejection| Problem::new(&INVALID).detail(rejection.body_text()))?;
-    let given: Map<String, Value> = query.into_iter().map(|(name, value)| (name, value.into())).collect();
-    let mut reader = Fields::new(&given, String::new());
+    let mut reader = query.fields();
     let before = reader.optional("before", number(i64::MAX));
     let limit = reader.optional("limit", number(MAX_LIMIT));
     reader.finish()?;

@@ -1,18 +1,14 @@
 //! DELETE /api/v1/purls/{full path}
 
-use std::collections::HashMap;
-
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::Uri;
-use serde_json::{Map, Value};
 
 use super::{Purls, purl_body, purl_update};
 use crate::http::auth::MayTombstone;
 use crate::http::body::{Fields, OptionalJsonObject};
 use crate::http::etag::IfMatch;
-use crate::http::problem_codes::INVALID;
+use crate::http::query::QueryObject;
 use crate::http::{Problem, fields};
 use crate::purl::target::OwnAddress;
 use crate::purl::write::NewState;
@@ -27,11 +23,9 @@ pub async fn withdraw(
     MayTombstone(caller): MayTombstone,
     uri: Uri,
     if_match: IfMatch,
-    query: Result<Query<HashMap<String, String>>, QueryRejection>,
+    QueryObject(mut given): QueryObject,
     body: OptionalJsonObject,
 ) -> Result<Response, Problem> {
-    let Query(query) = query.map_err(|rejection| Problem::new(&INVALID).detail(rejection.body_text()))?;
-    let mut given: Map<String, Value> = query.into_iter().map(|(name, value)| (name, value.into())).collect();
     given.extend(body.0);
     let mut reader = Fields::new(&given, String::new());
     let reason = reader.optional("reason", fields::text(1..=MAX_REASON));

@@ -1,7 +1,7 @@
 //! The keys of a tenant, for its admins. A key's secret is in the answer of its creation and nowhere else.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::http::Problem;
 use crate::http::auth::{MayAdminister, Scope};
 use crate::http::body::JsonObject;
 use crate::http::fields;
+use crate::http::id::TextPath;
 use crate::http::problem_codes::INVALID;
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::store::{self, KeyRow, NewKey};
@@ -138,7 +139,7 @@ pub async fn create(
 pub async fn read(
     State(state): State<Tenancy>,
     MayAdminister(caller): MayAdminister,
-    Path(id): Path<String>,
+    TextPath(id): TextPath<String>,
 ) -> Result<Response, Problem> {
     let id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
     let row = store::find_key(state.db.management(), Some(caller.tenant_id), id)
@@ -151,7 +152,7 @@ pub async fn read(
 pub async fn revoke(
     State(state): State<Tenancy>,
     MayAdminister(caller): MayAdminister,
-    Path(id): Path<String>,
+    TextPath(id): TextPath<String>,
 ) -> Result<Response, Problem> {
     let id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
     let pool = state.db.management();

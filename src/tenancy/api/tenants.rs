@@ -1,7 +1,7 @@
 //! Tenants, for the operator.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::http::Problem;
 use crate::http::auth::Operator;
 use crate::http::body::JsonObject;
 use crate::http::fields;
+use crate::http::id::TextPath;
 use crate::tenancy::slug::Slug;
 use crate::tenancy::store;
 
@@ -56,7 +57,7 @@ pub async fn create(
 pub async fn read(
     State(state): State<Tenancy>,
     _: Operator,
-    Path(slug): Path<String>,
+    TextPath(slug): TextPath<String>,
 ) -> Result<Response, Problem> {
     let tenant = store::find_tenant(state.db.management(), &slug).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(Tenant::from(tenant)).into_response())

@@ -1,10 +1,11 @@
 //! A published result, for everybody: no key, any origin.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderValue, header};
 
 use super::views;
+use crate::http::id::TextPath;
 use crate::http::{Problem, id};
 use crate::voting::Voting;
 use crate::voting::store::results::find_published;
@@ -12,7 +13,7 @@ use crate::voting::store::results::find_published;
 /// GET /api/v1/public/{slug}/polls/{id}
 pub async fn read(
     State(voting): State<Voting>,
-    Path((slug, poll_id)): Path<(String, String)>,
+    TextPath((slug, poll_id)): TextPath<(String, String)>,
 ) -> Result<Response, Problem> {
     let poll_id = id::parse(&poll_id).ok_or_else(Problem::not_found)?;
     let mut conn = voting.db.management().acquire().await?;
