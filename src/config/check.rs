@@ -1,6 +1,7 @@
 //! What no single key shows: impossible values stop the start, jointly risky ones warn, each by name.
 
 use std::net::ToSocketAddrs;
+use std::ops::RangeInclusive;
 
 use super::Config;
 use crate::db::Target;
@@ -16,6 +17,8 @@ pub fn check(config: &Config) -> Result<Vec<String>, Vec<String>> {
     }
     if let Err(error) = config.log.level.parse::<tracing_subscriber::EnvFilter>() {
         faults.push(format!("log.level: {error}"));
+    } else if let Some(word) = misspelt_level(&config.log.level) {
+        faults.push(format!("log.level: `{word}` is neither a level (trace to error, off) nor target=level"));
     }
     if faults.is_empty() { Ok(warnings) } else { Err(faults) }
 }
@@ -31,35 +34,55 @@ fn server(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String>)
     if config.ops.listen == server.listen && !server.listen.ends_with(":0") {
         faults.push("ops.listen: must differ from server.listen".into());
     }
-    if !server.public_url.is_empty() {
-        match url::Url::parse(&server.public_url) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/" => {}
-            _ => faults
-                .push("server.public_url: expected http:// or https:// and a host, without a path".into()),
-        }
+    if !server.public_url.is_empty() && !is_origin(&server.public_url) {
+        faults
+            .push("server.public_url: expected http:// or https:// and a host, and nothing behind it".into());
     }
-    for (name, value, least) in [
-        ("server.request_timeout_seconds", server.request_timeout_seconds, 1),
-        ("server.header_timeout_seconds", server.header_timeout_seconds, 1),
-        ("server.stop_limit_seconds", server.stop_limit_seconds, 1),
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    for (name, value, range) in [
+        ("server.request_timeout_seconds", server.request_timeout_seconds, 1..=DAY),
+        ("server.header_timeout_seconds", server.header_timeout_seconds, 1..=DAY),
+        ("server.drain_delay_seconds", server.drain_delay_seconds, 0..=DAY),
+        ("server.stop_limit_seconds", server.stop_limit_seconds, 1..=DAY),
+        // From one large name and target to what a process can hold in memory.
+        ("server.body_limit_bytes", count(server.body_limit_bytes), 16_384..=1_073_741_824),
+        ("server.max_connections", count(server.max_connections), 1..=1_000_000),
     ] {
-        if value < least {
-            faults.push(format!("{name}: must be at least {least}"));
-        }
-    }
-    if server.body_limit_bytes < 16 * 1024 {
-        faults.push(
-            "server.body_limit_bytes: must be at least 16384, the size of one large name and target".into(),
-        );
-    }
-    if server.max_connections == 0 {
-        faults.push("server.max_connections: must be at least 1".into());
+        within(faults, name, value, range);
     }
     if config.ops.metrics_public {
         warnings.push(
             "ops.metrics_public: anybody can read /metrics; prefer ops.listen on a private address".into(),
         );
     }
+}
+
+/// Longest time-out in seconds; clocks and PostgreSQL overflow far beyond it.
+const DAY: u64 = 86_400;
+
+fn within(faults: &mut Vec<String>, name: &str, value: u64, range: RangeInclusive<u64>) {
+    if !range.contains(&value) {
+        faults.push(format!("{name}: must be from {} to {}", range.start(), range.end()));
+    }
+}
+
+/// Scheme, host and perhaps port, with at most a final slash: names are appended to it as text.
+fn is_origin(text: &str) -> bool {
+    let plain =
+        text.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'@' | b'\\'));
+    plain
+        && url::Url::parse(text)
+            .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/")
+}
+
+/// The first directive that is neither a level nor `target=level`. The filter would take a misspelt level for the
+/// name of a target, and log nothing.
+fn misspelt_level(filter: &str) -> Option<&str> {
+    let levels = ["off", "error", "warn", "info", "debug", "trace"];
+    filter.split(',').map(str::trim).find(|directive| {
+        !directive.contains(['=', '[', '{', '}', ']', '"'])
+            && !levels.iter().any(|level| directive.eq_ignore_ascii_case(level))
+    })
 }
 
 fn database(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String>) {
@@ -69,17 +92,15 @@ fn database(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String
     {
         faults.push(format!("database.url: {error}"));
     }
-    if database.max_connections < 4 {
-        faults.push("database.max_connections: must be at least 4, two for each pool".into());
-    }
+    // Two for each pool; PostgreSQL itself ends at 262,143.
+    within(faults, "database.max_connections", database.max_connections.into(), 4..=100_000);
     for (name, value) in [
         ("database.acquire_timeout_ms", database.acquire_timeout_ms),
         ("database.statement_timeout_ms", database.statement_timeout_ms),
         ("database.lock_timeout_ms", database.lock_timeout_ms),
     ] {
-        if value == 0 {
-            faults.push(format!("{name}: 0 would wait for ever"));
-        }
+        // 0 would wait for ever.
+        within(faults, name, value, 1..=DAY * 1000);
     }
     if database.lock_timeout_ms >= database.statement_timeout_ms {
         warnings.push("database.lock_timeout_ms: not below statement_timeout_ms, so waiting for a lock ends as a slow statement".into());
@@ -97,7 +118,72 @@ fn headroom(config: &Config, faults: &mut Vec<String>) {
     } else if headroom.critical_ratio > headroom.warn_ratio {
         faults.push("headroom.critical_ratio: must not be above warn_ratio".into());
     }
-    if headroom.interval_seconds == 0 {
-        faults.push("headroom.interval_seconds: must be at least 1".into());
+    within(faults, "headroom.interval_seconds", headroom.interval_seconds, 1..=DAY);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(change: impl FnOnce(&mut Config)) -> Vec<String> {
+        let mut config = Config::default();
+        change(&mut config);
+        check(&config).err().unwrap_or_default()
+    }
+
+    #[test]
+    fn numbers_that_no_clock_or_database_could_take_are_refused_by_name() {
+        let found = faults(|config| {
+            config.server.max_connections = usize::MAX;
+            config.server.header_timeout_seconds = u64::MAX;
+            config.server.drain_delay_seconds = u64::MAX;
+            config.server.body_limit_bytes = 1;
+            config.database.max_connections = u32::MAX;
+            config.database.statement_timeout_ms = 3_000_000_000;
+            config.database.lock_timeout_ms = 0;
+            config.headroom.interval_seconds = u64::MAX;
+        });
+        let names: Vec<&str> = found.iter().filter_map(|fault| Some(fault.split_once(':')?.0)).collect();
+        assert_eq!(
+            names,
+            [
+                "server.header_timeout_seconds",
+                "server.drain_delay_seconds",
+                "server.body_limit_bytes",
+                "server.max_connections",
+                "database.max_connections",
+                "database.statement_timeout_ms",
+                "database.lock_timeout_ms",
+                "headroom.interval_seconds",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_public_url_is_an_origin_and_nothing_else() {
+        for good in ["https://e.org", "http://e.org:8080/", "http://[::1]:80"] {
+            assert_eq!(faults(|config| config.server.public_url = good.into()), [""; 0], "{good}");
+        }
+        for bad in [
+            "https://u:p@e.org",
+            "https://e.org/?x",
+            "https://e.org#f",
+            "https://e.org/a",
+            "https://e.org\n",
+            "e.org",
+            "ftp://e.org",
+        ] {
+            assert_eq!(faults(|config| config.server.public_url = bad.into()).len(), 1, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_log_level_is_not_taken_for_a_target() {
+        for good in ["info", "WARN", "resolute=debug,info", "off", "resolute[request{route=x}]=trace,error"] {
+            assert_eq!(faults(|config| config.log.level = good.into()), [""; 0], "{good}");
+        }
+        for bad in ["inof", "resolute=debug,wran", "debug,"] {
+            assert_eq!(faults(|config| config.log.level = bad.into()).len(), 1, "{bad}");
+        }
     }
 }

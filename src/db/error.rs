@@ -66,9 +66,12 @@ impl Error {
             "57014" | "55P03" | "25P03" => Self::Timeout(source),
             // read_only_sql_transaction, disk_full
             "25006" | "53100" => Self::ReadOnly(source),
-            // admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped, too_many_connections
-            "57P01" | "57P02" | "57P03" | "57P04" | "53300" => Self::Unavailable(source),
-            other if other.starts_with("08") => Self::Unavailable(source),
+            // admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped, idle_session_timeout
+            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Unavailable(source),
+            // No connection, or none for us (broken, wrong login, no such database), or no memory or slots left.
+            other if ["08", "28", "3D", "53"].contains(&other.get(..2).unwrap_or_default()) => {
+                Self::Unavailable(source)
+            }
             _ => Self::Internal(source),
         }
     }
@@ -140,6 +143,9 @@ mod tests {
         assert!(matches!(of("55P03"), Error::Timeout(_)));
         assert!(matches!(of("57P01"), Error::Unavailable(_)));
         assert!(matches!(of("53100"), Error::ReadOnly(_)));
+        for away in ["08006", "28P01", "28000", "3D000", "53200", "53300", "57P03"] {
+            assert!(matches!(of(away), Error::Unavailable(_)), "{away}");
+        }
         assert!(matches!(of("42P01"), Error::Internal(_)));
         assert!(matches!(of("57P01").during_commit(), Error::OutcomeUnknown(_)));
     }

@@ -127,18 +127,57 @@ fn within(identity: Identity, allowed: &[Scope]) -> Result<Caller, Problem> {
     }
 }
 
+/// What a `May…` extractor allows.
+pub trait Permission: Sized {
+    /// The scopes that have it.
+    const SCOPES: &'static [Scope];
+
+    /// The permission of this caller, who has one of the scopes.
+    fn of(caller: Caller) -> Self;
+}
+
+/// A permission that also a key limited to domains has. Without this a limited key is refused: a handler that takes
+/// it must check the limits itself.
+#[derive(Clone, Debug)]
+pub struct InDomains<P>(pub P);
+
+impl<S: Send + Sync, P: Permission> FromRequestParts<S> for InDomains<P> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let identity = Identity::from_request_parts(parts, state).await?;
+        within(identity, P::SCOPES).map(|caller| Self(P::of(caller)))
+    }
+}
+
+/// Refuses a key that is limited to domains: it works in these and nowhere else.
+fn everywhere(caller: Caller) -> Result<Caller, Problem> {
+    if caller.domains.is_none() {
+        return Ok(caller);
+    }
+    Err(Problem::new(&codes::FORBIDDEN).detail("the key is limited to domains, and this is outside of them"))
+}
+
 macro_rules! permission {
     ($(#[$doc:meta] $name:ident = $($scope:ident)|+;)*) => {$(
         #[$doc]
         #[derive(Clone, Debug)]
         pub struct $name(pub Caller);
 
+        impl Permission for $name {
+            const SCOPES: &'static [Scope] = &[$(Scope::$scope),+];
+
+            fn of(caller: Caller) -> Self {
+                Self(caller)
+            }
+        }
+
         impl<S: Send + Sync> FromRequestParts<S> for $name {
             type Rejection = Problem;
 
             async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-                let identity = Identity::from_request_parts(parts, state).await?;
-                within(identity, &[$(Scope::$scope),+]).map(Self)
+                let InDomains(Self(caller)) = InDomains::from_request_parts(parts, state).await?;
+                everywhere(caller).map(Self)
             }
         }
     )*};

@@ -58,6 +58,11 @@ impl<'a> RawPath<'a> {
         self.whole.then_some(self.decoded.as_str())
     }
 
+    /// The first segment decoded, whatever follows it; empty where it is no text.
+    pub fn first_segment(&self) -> &str {
+        self.cuts.first().map_or(&self.decoded, |cut| &self.decoded[..cut.decoded])
+    }
+
     /// False if an escape is malformed or the escaped bytes are no UTF-8.
     pub fn is_well_formed(&self) -> bool {
         self.well_formed
@@ -204,6 +209,15 @@ mod tests {
         assert_eq!(path.tail("m/reconcile/".len()).unwrap().raw, "https%3A%2F%2Fw3id.org%2Fx");
         assert_eq!(path.tail("m/reconcile/https:/".len()), None);
         assert_eq!(path.domain_prefixes(), ["", "m", "m/reconcile", "m/reconcile/https://w3id.org/x"]);
+    }
+
+    #[test]
+    fn the_first_segment_is_known_whatever_follows() {
+        for path in ["/%61pi", "/api/%zz", "/api/", "/api//x"] {
+            assert_eq!(RawPath::parse(path).first_segment(), "api", "{path}");
+        }
+        assert_eq!(RawPath::parse(&format!("/api/{}", "a".repeat(5000))).first_segment(), "api");
+        assert_eq!(RawPath::parse("/%zz/api").first_segment(), "");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl OwnAddress {
     /// From the public address of the configuration; an unreadable one refuses nothing.
     pub fn new(public_url: &str) -> Self {
         let url = Url::parse(public_url).ok();
-        let host = url.as_ref().and_then(|url| url.host().map(|host| undotted(&host.to_owned())));
+        let host = url.as_ref().and_then(|url| url.host().map(|host| canonical(&host.to_owned())));
         let port = url.as_ref().and_then(Url::port_or_known_default);
         Self { host, port, default_port: url.is_some_and(|url| url.port().is_none()) }
     }
@@ -64,15 +64,16 @@ impl OwnAddress {
     /// addresses, and the unspecified one that a server listens on, are one host.
     fn holds(&self, url: &Url) -> bool {
         let (Some(own), Some(host)) = (&self.host, url.host()) else { return false };
-        let host = undotted(&host.to_owned());
+        let host = canonical(&host.to_owned());
         let same_host = *own == host || (is_loopback(own) && is_loopback(&host));
         same_host && (url.port_or_known_default() == self.port || (self.default_port && url.port().is_none()))
     }
 }
 
-/// `example.org.` is the same host as `example.org`.
-fn undotted(host: &Host) -> Host {
+/// One form of a host: `example.org.` is `example.org`, and an IPv4 address in IPv6 clothes is that address.
+fn canonical(host: &Host) -> Host {
     match host {
+        Host::Ipv6(address) => address.to_ipv4_mapped().map_or(Host::Ipv6(*address), Host::Ipv4),
         Host::Domain(name) => Host::Domain(name.strip_suffix('.').unwrap_or(name).to_owned()),
         other => other.clone(),
     }
@@ -280,6 +281,8 @@ mod tests {
         assert!(Target::parse("http://127.0.0.1:8080/x", &local).is_err());
         assert!(Target::parse("http://127.0.0.1:8081/x", &local).is_ok());
         assert!(Target::parse("http://localhost:8080/x", &OwnAddress::new("http://0.0.0.0:8080")).is_err());
+        assert!(Target::parse("http://[::ffff:127.0.0.1]:8080/x", &local).is_err());
+        assert!(Target::parse("http://[::ffff:10.0.0.1]/x", &OwnAddress::new("http://10.0.0.1")).is_err());
     }
 
     proptest! {

@@ -97,7 +97,10 @@ pub async fn insert_tenant(
         name,
         now
     );
-    Ok(row.fetch_one(pool).await?)
+    let mut tx = pool.begin_with(crate::db::BEGIN).await?;
+    let tenant = row.fetch_one(&mut *tx).await?;
+    tx.commit().await.map_err(|error| Error::from(error).during_commit())?;
+    Ok(tenant)
 }
 
 /// The tenant of a slug.
@@ -153,11 +156,15 @@ pub async fn find_key_secret(pool: &PgPool, api_key_id: Uuid) -> Result<Option<K
     Ok(row.fetch_optional(pool).await?)
 }
 
-/// Notes a use, unless one was noted in the last ten minutes.
+/// Notes a use, unless one was noted in the last ten minutes, or somebody else is writing to the row: a request must
+/// not wait for this.
 pub async fn update_key_last_used(pool: &PgPool, api_key_id: Uuid, now: OffsetDateTime) -> Result<(), Error> {
     sqlx::query!(
         "UPDATE api_keys SET last_used_at = $2
-         WHERE api_key_id = $1 AND (last_used_at IS NULL OR last_used_at < $2::timestamptz - interval '10 minutes')",
+         WHERE api_key_id = (
+             SELECT api_key_id FROM api_keys
+             WHERE api_key_id = $1 AND (last_used_at IS NULL OR last_used_at < $2::timestamptz - interval '10 minutes')
+             FOR UPDATE SKIP LOCKED)",
         api_key_id,
         now
     )
@@ -212,7 +219,10 @@ pub async fn revoke_key(
         api_key_id,
         now
     );
-    Ok(done.execute(pool).await?.rows_affected() == 1)
+    let mut tx = pool.begin_with(crate::db::BEGIN).await?;
+    let done = done.execute(&mut *tx).await?.rows_affected() == 1;
+    tx.commit().await.map_err(|error| Error::from(error).during_commit())?;
+    Ok(done)
 }
 
 /// Ids of these domains, as far as this tenant owns them, with their paths.

@@ -7,6 +7,7 @@ mod cluster;
 mod documentation;
 mod durability;
 mod headroom;
+mod hostile;
 mod process;
 mod purl;
 mod routes;

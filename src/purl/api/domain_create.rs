@@ -92,8 +92,10 @@ impl From<CreateError> for Problem {
     fn from(error: CreateError) -> Self {
         match error {
             CreateError::PathTaken => Self::new(&problems::DOMAIN_TAKEN),
-            CreateError::Refused(refusal @ DomainRefusal::NotOwner(_)) => {
-                Self::not_found().detail(refusal.to_string())
+            // One answer for both: it must not tell whether somebody else has a domain there.
+            CreateError::Refused(DomainRefusal::NotOwner(_) | DomainRefusal::TopLevel) => {
+                Self::new(&problem_codes::FORBIDDEN)
+                    .detail("a tenant makes domains below its own; a top-level one is made by an operator")
             }
             CreateError::Refused(refusal) => Self::new(&problem_codes::FORBIDDEN).detail(refusal.to_string()),
             CreateError::Shadows { ref names, .. } => {

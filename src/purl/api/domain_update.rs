@@ -6,7 +6,7 @@ use http::{StatusCode, Uri};
 
 use super::domain_body::{self, PolicyFields};
 use super::{Purls, addressed};
-use crate::http::auth::MayEdit;
+use crate::http::auth::{InDomains, MayEdit};
 use crate::http::body::JsonObject;
 use crate::http::etag::IfMatch;
 use crate::http::{Problem, fields, problem_codes};
@@ -16,7 +16,7 @@ use crate::purl::store::domains;
 /// Replaces the policies: what the body leaves out goes back to its default. Case is fixed at creation.
 pub async fn update(
     State(state): State<Purls>,
-    MayEdit(caller): MayEdit,
+    InDomains(MayEdit(caller)): InDomains<MayEdit>,
     uri: Uri,
     if_match: IfMatch,
     body: JsonObject,
@@ -36,7 +36,8 @@ pub async fn update(
                 .fault("/case_insensitive", "is fixed when the domain is made"));
         }
         let pool = state.db.management();
-        if domains::update_policies(pool, &domain, &policies, state.clock.now()).await?.is_some() {
+        let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(domain.generation);
+        if domains::update_policies(pool, &domain, expected, &policies, state.clock.now()).await?.is_some() {
             let domain = addressed::domain(&state, &caller, &uri, "/api/v1/domains").await?;
             return domain_body::answer(&state, StatusCode::OK, &domain).await;
         }

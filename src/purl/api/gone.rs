@@ -44,11 +44,18 @@ pub fn answer(headers: &HeaderMap, purl: &Purl, state: State) -> Response {
     };
     let mut response = render(headers, &facts);
     if let Some(successor) = facts.successor
-        && let Ok(link) = HeaderValue::try_from(format!("<{successor}>; rel=\"successor-version\""))
+        && let Ok(link) =
+            HeaderValue::try_from(format!("<{}>; rel=\"successor-version\"", link_safe(successor)))
     {
         response.headers_mut().insert(header::LINK, link);
     }
     response
+}
+
+/// An address as a link's target, which ends at the first `>`. A URI has neither bracket, so the encoded form is the
+/// one that clients would send anyway.
+fn link_safe(address: &str) -> String {
+    address.replace('<', "%3C").replace('>', "%3E")
 }
 
 /// The answer for a path that no name covers.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Purls, addressed};
 use crate::http::Problem;
-use crate::http::auth::MayRead;
+use crate::http::auth::{InDomains, MayRead};
 use crate::http::id;
 use crate::http::query::QueryObject;
 use crate::purl::store::names::{self, Revision};
@@ -71,7 +71,7 @@ fn number(max: i64) -> impl FnOnce(&Value) -> Result<i64, String> {
 /// Every state the name has had, the newest first. `before` (a revision) and `limit` walk it.
 pub async fn list(
     State(state): State<Purls>,
-    MayRead(caller): MayRead,
+    InDomains(MayRead(caller)): InDomains<MayRead>,
     uri: Uri,
     query: QueryObject,
 ) -> Result<Response, Problem> {

@@ -7,7 +7,7 @@ use http::StatusCode;
 use super::purl_body::{self, AnswerFields};
 use super::{Purls, addressed, problems};
 use crate::db;
-use crate::http::auth::MayMint;
+use crate::http::auth::{InDomains, MayMint};
 use crate::http::body::JsonObject;
 use crate::http::{Problem, fields};
 use crate::purl::domain_path::DomainPath;
@@ -17,7 +17,7 @@ use crate::purl::write::{self, CreateVerdict, NewPurl, WriteError};
 /// Makes a name. The domain is checked first and guarded in the write; if it changed between, again.
 pub async fn create(
     State(state): State<Purls>,
-    MayMint(caller): MayMint,
+    InDomains(MayMint(caller)): InDomains<MayMint>,
     body: JsonObject,
 ) -> Result<Response, Problem> {
     let mut reader = body.fields();

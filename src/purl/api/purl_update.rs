@@ -8,7 +8,7 @@ use super::purl_body::{self, AnswerFields};
 use super::{Purls, addressed, problems};
 use crate::db;
 use crate::http::Problem;
-use crate::http::auth::{Caller, MayEdit};
+use crate::http::auth::{Caller, InDomains, MayEdit};
 use crate::http::body::JsonObject;
 use crate::http::etag::{self, IfMatch};
 use crate::http::problem_codes::PRECONDITION_FAILED;
@@ -19,7 +19,7 @@ use crate::purl::write::{self, Change, ChangeVerdict, NewState, WriteError};
 /// becomes history. A body that changes nothing makes no revision.
 pub async fn update(
     State(state): State<Purls>,
-    MayEdit(caller): MayEdit,
+    InDomains(MayEdit(caller)): InDomains<MayEdit>,
     uri: Uri,
     if_match: IfMatch,
     body: JsonObject,
@@ -39,7 +39,7 @@ pub async fn update(
 }
 
 /// Changes the addressed name from the revision that the client has seen, or, where it has named none, from
-/// the current one, as often as another writer comes between.
+/// the current one. Again where the domain changed between check and write.
 pub async fn change(
     state: &Purls,
     caller: &Caller,
@@ -50,7 +50,9 @@ pub async fn change(
     for _ in 0..addressed::ATTEMPTS {
         let (domain, purl) = addressed::purl(state, caller, uri, "/api/v1/purls").await?;
         if_match.check(purl.revision)?;
-        let change = Change { name_key: purl.name_key.clone(), expected: purl.revision, to: to(&domain) };
+        // Under the lock any revision will do, so that writers who name none never wear each other out.
+        let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(purl.revision);
+        let change = Change { name_key: purl.name_key.clone(), expected, to: to(&domain) };
         let author = (caller.key_id, state.clock.now());
         let verdicts = match write::change(&state.db, &domain, author, &[change]).await {
             Ok(verdicts) => verdicts,
@@ -62,14 +64,15 @@ pub async fn change(
                 return Ok(purl_body::answer(state, StatusCode::OK, &domain, &changed));
             }
             Some(ChangeVerdict::Unchanged) => {
+                // Another writer may have made it so after it was read.
+                let (domain, purl) = addressed::purl(state, caller, uri, "/api/v1/purls").await?;
                 return Ok(purl_body::answer(state, StatusCode::OK, &domain, &purl));
             }
             Some(ChangeVerdict::Withdrawn) => return Err(Problem::new(&problems::NAME_WITHDRAWN)),
-            Some(ChangeVerdict::Stale { current }) if matches!(if_match, IfMatch::Revisions(_)) => {
+            Some(ChangeVerdict::Stale { current }) => {
                 let etag = etag::of_revision(current);
                 return Err(Problem::new(&PRECONDITION_FAILED).header(http::header::ETAG, etag));
             }
-            Some(ChangeVerdict::Stale { .. }) => {}
             Some(ChangeVerdict::Absent) | None => return Err(Problem::not_found()),
         }
     }

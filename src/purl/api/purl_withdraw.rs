@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::Uri;
 
 use super::{Purls, purl_body, purl_update};
-use crate::http::auth::MayTombstone;
+use crate::http::auth::{InDomains, MayTombstone};
 use crate::http::body::{Fields, OptionalJsonObject};
 use crate::http::etag::IfMatch;
 use crate::http::query::QueryObject;
@@ -20,7 +20,7 @@ const MAX_REASON: usize = 1000;
 /// none with DELETE, in the query. The successor may be on this server; it is shown, never redirected to.
 pub async fn withdraw(
     State(state): State<Purls>,
-    MayTombstone(caller): MayTombstone,
+    InDomains(MayTombstone(caller)): InDomains<MayTombstone>,
     uri: Uri,
     if_match: IfMatch,
     QueryObject(mut given): QueryObject,

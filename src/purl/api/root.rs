@@ -28,8 +28,7 @@ const GONE_SECONDS: i64 = 60;
 /// Answers one request.
 pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = RawPath::parse(uri.path());
-    let first = path.exact().unwrap_or_default().split('/').next().unwrap_or_default();
-    if domain_path::is_reserved(first) {
+    if domain_path::is_reserved(path.first_segment()) {
         return Problem::not_found().into_response();
     }
     let mut response = match method {

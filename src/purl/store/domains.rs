@@ -210,10 +210,12 @@ pub async fn find_tenant_id(pool: &PgPool, slug: &str) -> Result<Option<i64>, db
     Ok(id.fetch_optional(pool).await?)
 }
 
-/// Replaces the policies of a domain if it still has this generation; the new generation, or `None`.
+/// Replaces the policies of a domain if it still has the `expected` generation (none: whichever it has); the new
+/// generation, or `None`.
 pub async fn update_policies(
     pool: &PgPool,
     domain: &Domain,
+    expected: Option<i64>,
     policies: &Policies,
     now: OffsetDateTime,
 ) -> Result<Option<i64>, db::Error> {
@@ -222,18 +224,21 @@ pub async fn update_policies(
         "UPDATE domain_state
          SET trailing_slash = $4, query_policy = $5, default_status = $6, cache_seconds = $7,
              updated_at = greatest($8, updated_at), generation = generation + 1
-         WHERE tenant_id = $1 AND domain_id = $2 AND generation = $3
+         WHERE tenant_id = $1 AND domain_id = $2 AND generation = coalesce($3, generation)
          RETURNING generation",
         domain.home_tenant_id,
         domain.domain_id,
-        domain.generation,
+        expected,
         policies.trailing_slash.as_str(),
         policies.query.as_str(),
         default_status,
         policies.cache_seconds,
         now
     );
-    Ok(generation.fetch_optional(pool).await?)
+    let mut tx = pool.begin_with(db::BEGIN).await?;
+    let generation = generation.fetch_optional(&mut *tx).await?;
+    tx.commit().await.map_err(|error| db::Error::from(error).during_commit())?;
+    Ok(generation)
 }
 
 async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {

@@ -59,8 +59,8 @@ pub enum CreateVerdict {
 pub struct Change {
     /// Its key.
     pub name_key: String,
-    /// The revision that the caller has seen.
-    pub expected: i64,
+    /// The revision that the caller has seen; none: whichever is current.
+    pub expected: Option<i64>,
     /// What it becomes.
     pub to: NewState,
 }
@@ -205,7 +205,7 @@ pub async fn create(
         .collect())
 }
 
-/// Changes names of a domain, each only from the revision that its author has seen. Verdicts come in the
+/// Changes names of a domain, each only from the revision that its author has seen, if any. Verdicts come in the
 /// order of `changes`, whose keys must differ.
 pub async fn change(
     db: &Db,
@@ -260,7 +260,7 @@ pub async fn change(
 #[derive(Default)]
 struct ChangeColumns<'a> {
     keys: Vec<&'a str>,
-    expected: Vec<i64>,
+    expected: Vec<Option<i64>>,
     statuses: Vec<i16>,
     partial: Vec<bool>,
     targets: Vec<Option<&'a str>>,
@@ -321,7 +321,7 @@ fn verdict(change: &Change, found: Option<&&Row>) -> Result<ChangeVerdict, Write
         return Ok(ChangeVerdict::Absent);
     };
     let status: i16 = found.try_get("found_status")?;
-    Ok(if current != change.expected {
+    Ok(if change.expected.is_some_and(|expected| expected != current) {
         ChangeVerdict::Stale { current }
     } else if status == smallint(TOMBSTONE) {
         ChangeVerdict::Withdrawn

@@ -86,7 +86,7 @@ superseded AS (
            p.tombstone_reason, p.successor, p.updated_at, p.updated_by, greatest($4, p.updated_at)
     FROM item i
     JOIN purls p ON p.tenant_id = $1 AND p.domain_id = $2 AND p.name_key = i.name_key
-    WHERE (SELECT holds FROM guard) AND p.revision = i.expected AND p.status <> 410
+    WHERE (SELECT holds FROM guard) AND p.revision = coalesce(i.expected, p.revision) AND p.status <> 410
       AND (p.status, p.is_partial, p.target, p.valid_until)
           IS DISTINCT FROM (i.status, i.is_partial, i.target, i.valid_until)
     RETURNING name_key, superseded_at),

@@ -107,3 +107,38 @@ async fn a_write_that_waited_for_the_lock_is_judged_by_what_the_holder_left() {
     swallowed.expect_problem(409, "name_swallowed");
     fine.expect(201);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn parallel_changes_that_name_no_revision_all_succeed() {
+    let registry = Registry::start().await;
+    registry.mint("n", "https://e.org/").await.expect(201);
+    let editor = registry.editor.with("if-match", "*");
+    let changes = (0..24).map(|number| {
+        let editor = editor.clone();
+        async move {
+            let (path, body) = if number % 2 == 0 {
+                ("/api/v1/purls/d/n", json!({"target": format!("https://e.org/{number}")}))
+            } else {
+                ("/api/v1/domains/d", json!({"cache_seconds": number}))
+            };
+            editor.put(path, body).await.status.as_u16()
+        }
+    });
+    let statuses = join_all(changes).await;
+    let names: Vec<u16> = statuses.iter().copied().step_by(2).collect();
+    assert_eq!(names, [200; 12], "the last one wins, none is turned away");
+    assert_eq!(statuses.into_iter().skip(1).step_by(2).collect::<Vec<_>>(), [200; 12]);
+    let history = registry.editor.get("/api/v1/purl-revisions/d/n").await.expect(200).json();
+    assert_eq!(history["items"].as_array().expect("items").len(), 13);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_parallel_withdrawals_one_succeeds_and_the_others_are_told() {
+    let registry = Registry::start().await;
+    registry.mint("n", "https://e.org/").await.expect(201);
+    let calls = (0..16).map(|_| registry.editor.delete("/api/v1/purls/d/n"));
+    let mut statuses: Vec<u16> = join_all(calls).await.iter().map(|answer| answer.status.as_u16()).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses[0], 200);
+    assert_eq!(statuses[1..], [409; 15]);
+}

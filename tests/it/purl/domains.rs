@@ -103,3 +103,16 @@ async fn a_new_domain_lists_what_it_would_hide() {
     assert_eq!(refused.expect_problem(409, "domain_shadows").json()["names"], json!(["part/"]));
     registry.editor.post(DOMAINS, json!({"path": "d/free"})).await.expect(201);
 }
+
+#[tokio::test]
+async fn nobody_learns_from_a_refusal_which_domains_others_have() {
+    let app = TestApp::start().await;
+    let (_, umbra, operator) = (app.tenant("acme").await, app.tenant("umbra").await, app.operator().await);
+    operator.post(DOMAINS, json!({"path": "theirs", "tenant": "acme"})).await.expect(201);
+    let editor = umbra.editor().await;
+    let known =
+        editor.post(DOMAINS, json!({"path": "theirs/x"})).await.expect_problem(403, "forbidden").json();
+    let unknown =
+        editor.post(DOMAINS, json!({"path": "nobodys/x"})).await.expect_problem(403, "forbidden").json();
+    assert_eq!(known["detail"], unknown["detail"]);
+}

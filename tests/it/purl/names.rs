@@ -90,7 +90,7 @@ async fn only_the_owner_makes_reads_and_changes_names() {
     stranger.get("/api/v1/domains/d").await.expect_problem(404, "not_found");
     stranger.put("/api/v1/domains/d", json!({})).await.expect_problem(404, "not_found");
     let child = stranger.post("/api/v1/domains", json!({"path": "d/child"})).await;
-    child.expect_problem(404, "not_found");
+    child.expect_problem(403, "forbidden");
     registry.leads("/d/n", "https://e.org/").await;
 }
 

@@ -207,3 +207,15 @@ async fn a_malformed_path_is_400_and_the_servers_own_words_are_404() {
         registry.ask(path).await.expect_problem(404, "not_found");
     }
 }
+
+#[tokio::test]
+async fn a_successor_cannot_write_its_own_link_header() {
+    let registry = Registry::start().await;
+    registry.mint("n", "https://e.org/").await.expect(201);
+    let body = json!({"successor": "https://e.org/>;rel=\"canonical\",<https://evil.example/"}).to_string();
+    registry.editor.send(http::Method::DELETE, "/api/v1/purls/d/n", Some(body)).await.expect(200);
+    let gone = registry.ask("/d/n").await.expect_problem(410, "withdrawn");
+    let link = gone.header("link");
+    assert_eq!(link.matches(['<', '>']).count(), 2, "{link}");
+    assert!(link.ends_with(">; rel=\"successor-version\""), "{link}");
+}
