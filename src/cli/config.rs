@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
-use super::print_json;
+use super::{Outcome, print_json, print_line};
 use crate::config::{Environment, Overrides, load};
 
 #[derive(Debug, Subcommand)]
@@ -22,23 +22,23 @@ pub struct CheckArgs {
     json: bool,
 }
 
-pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -> ExitCode {
+pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -> Outcome {
     let (faults, warnings, file) = match load(file, environment, &Overrides::new()) {
         Ok(loaded) => (Vec::new(), loaded.warnings, loaded.file),
         Err(error) => (error.0, Vec::new(), file.map(Path::to_path_buf)),
     };
     let good = faults.is_empty();
     if args.json {
-        print_json(&json!({ "ok": good, "file": file, "faults": faults, "warnings": warnings }));
+        print_json(&json!({ "ok": good, "file": file, "faults": faults, "warnings": warnings }))?;
     } else {
         let file = file.map_or_else(|| "no file (defaults)".to_owned(), |file| file.display().to_string());
-        println!("{file}: {}", if good { "good" } else { "faulty" });
+        print_line(format_args!("{file}: {}", if good { "good" } else { "faulty" }))?;
         for fault in &faults {
-            println!("  fault    {fault}");
+            print_line(format_args!("  fault    {fault}"))?;
         }
         for warning in &warnings {
-            println!("  warning  {warning}");
+            print_line(format_args!("  warning  {warning}"))?;
         }
     }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

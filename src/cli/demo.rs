@@ -18,25 +18,28 @@ const DEMO: &str = "demo";
 /// Makes the demo tenant on an empty database, and prints what to try at `origin`.
 pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
     let key = if store::any_tenant(app.db.management()).await? { None } else { Some(make(app).await?) };
-    println!("\nresolute serves on {origin}\n");
-    match &key {
-        Some(key) => println!(
+    let key = match &key {
+        Some(key) => format!(
             "Tenant `{DEMO}`, domain `{DEMO}` and an admin key were made. The key is shown this once:\n\n  export KEY={}\n",
             key.reveal()
         ),
-        None => println!(
+        None => format!(
             "The data of an earlier start are here. Another key, if you lost yours, from a second terminal:\n\n  \
              export KEY=$({} key create --tenant {DEMO} --scope admin)\n",
             program()
         ),
-    }
-    println!(
-        "Try, in another terminal:\n\n  \
+    };
+    let greeting = format!(
+        "\nresolute serves on {origin}\n\n{key}\nTry, in another terminal:\n\n  \
          curl -i {origin}/api/v1/purls -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' -d '{{\"domain\":\"{DEMO}\",\"name\":\"hello\",\"target\":\"https://example.org/\"}}'\n  \
          curl -i {origin}/{DEMO}/hello\n  \
          curl {origin}/health/headroom\n\n\
          Ctrl-C stops the server and its database.\n"
     );
+    if let Err(error) = super::print_line(greeting) {
+        // Nobody listens, which is no reason not to serve.
+        tracing::warn!(error = format!("{error:#}"), "the greeting could not be shown");
+    }
     Ok(())
 }
 

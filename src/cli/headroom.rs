@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::database::Place;
-use super::{Outcome, print_json};
+use super::{Outcome, print_json, print_line};
 use crate::db::headroom::{self, Settings, Status};
 
 #[derive(Debug, clap::Args)]
@@ -19,9 +19,9 @@ pub async fn run(args: &Args, place: &Place) -> Outcome {
     database.close().await?;
     let report = measured?;
     if args.json {
-        print_json(&serde_json::to_value(&report)?);
+        print_json(&serde_json::to_value(&report)?)?;
     } else {
-        print!("{}", headroom::render_table(&report));
+        print_line(headroom::render_table(&report).trim_end())?;
     }
     Ok(if report.status == Status::Critical { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

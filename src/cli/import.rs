@@ -10,8 +10,8 @@ use anyhow::{Context, anyhow};
 use clap::Subcommand;
 use serde_json::json;
 
-use super::Outcome;
 use super::database::Place;
+use super::{Outcome, shown};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::purl::import::report::{self, Line, Watcher};
@@ -122,9 +122,11 @@ impl Printer {
             let document = json!({ "file": file, "line": line.line, "path": line.path, "outcome": word, "reason": reason });
             return writeln!(self.out, "{document}");
         }
-        match reason {
-            Some(reason) => writeln!(self.out, "{file}:{}: {word} {}: {reason}", line.line, line.path),
-            None => writeln!(self.out, "{file}:{}: {word} {}", line.line, line.path),
+        // A cell may hold anything, such as a line end and what looks like another line of the report.
+        let (file, path) = (shown(file), shown(&line.path));
+        match reason.map(shown) {
+            Some(reason) => writeln!(self.out, "{file}:{}: {word} {path}: {reason}", line.line),
+            None => writeln!(self.out, "{file}:{}: {word} {path}", line.line),
         }
     }
 

@@ -9,9 +9,10 @@ use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
 use super::database::{Connected, Place};
-use super::{Outcome, print_json};
+use super::{Outcome, print_json, print_line, shown};
 use crate::clock::Clock;
 use crate::http::auth::Scope;
+use crate::http::fields;
 use crate::ids::Ids;
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::store::{self, KeyRow, NewKey};
@@ -41,7 +42,7 @@ pub struct CreateArgs {
     #[arg(long, value_parser = lifetime, value_name = "90d")]
     expires: Option<Duration>,
     /// What you call it.
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = "", value_parser = label)]
     label: String,
     /// Print JSON.
     #[arg(long)]
@@ -69,6 +70,11 @@ pub struct RevokeArgs {
 
 fn scope(word: &str) -> Result<Scope, String> {
     Scope::parse(word).ok_or_else(|| format!("expected one of {}", Scope::ALL.map(Scope::as_str).join(", ")))
+}
+
+/// The rule of the API for labels.
+fn label(text: &str) -> Result<String, String> {
+    fields::text(0..=200)(&text.into())
 }
 
 /// A number and a unit: s, m, h, d.
@@ -126,13 +132,17 @@ async fn create(args: &CreateArgs, database: &Connected) -> anyhow::Result<()> {
         domain_ids.dedup();
     }
     let made = make(args, tenant, &domain_ids, Clock::system().now(), database).await?;
-    if args.json {
-        print_json(&json!({ "id": made.id(), "scope": args.scope.as_str(), "key": made.reveal() }));
+    let printed = if args.json {
+        print_json(&json!({ "id": made.id(), "scope": args.scope.as_str(), "key": made.reveal() }))
     } else {
         eprintln!("key of scope {} made; it is shown this once:", args.scope.as_str());
-        println!("{}", made.reveal());
+        print_line(made.reveal())
+    };
+    if printed.is_err() {
+        // Nobody has seen it, and nobody ever will.
+        store::revoke_key(pool, None, made.id(), Clock::system().now()).await?;
     }
-    Ok(())
+    printed.context("the key could not be shown and was revoked")
 }
 
 async fn make(
@@ -170,19 +180,19 @@ async fn list(args: &ListArgs, database: &Connected) -> anyhow::Result<()> {
             "created_at": rfc3339(Some(key.created_at)), "expires_at": rfc3339(key.expires_at),
             "revoked_at": rfc3339(key.revoked_at), "last_used_at": rfc3339(key.last_used_at),
         })).collect();
-        print_json(&json!({ "keys": rows }));
+        print_json(&json!({ "keys": rows }))?;
         return Ok(());
     }
     for key in &keys {
         let used = rfc3339(key.last_used_at).unwrap_or_else(|| "never used".into());
         let domains = if key.domains.is_empty() { "all domains".to_owned() } else { key.domains.join(",") };
-        println!(
+        print_line(format_args!(
             "{}  {:<9}  {:<7}  {used}  {domains}  {}",
             key.api_key_id,
             key.scope,
             state(key, now),
-            key.label
-        );
+            shown(&key.label)
+        ))?;
     }
     if keys.is_empty() {
         eprintln!("no keys");
@@ -197,9 +207,9 @@ async fn revoke(args: &RevokeArgs, database: &Connected) -> anyhow::Result<()> {
         bail!("there is no key {id}");
     }
     if args.json {
-        print_json(&json!({ "id": id, "state": "revoked" }));
+        print_json(&json!({ "id": id, "state": "revoked" }))?;
     } else {
-        println!("key {id} is revoked");
+        print_line(format_args!("key {id} is revoked"))?;
     }
     Ok(())
 }

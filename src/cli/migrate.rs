@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::database::Place;
-use super::{Outcome, print_json};
+use super::{Outcome, print_json, print_line};
 use crate::db::migrate;
 
 #[derive(Debug, clap::Args)]
@@ -21,11 +21,11 @@ pub async fn run(args: &Args, place: &Place) -> Outcome {
     reached.release().await?;
     let applied = applied?;
     if args.json {
-        print_json(&json!({ "applied": applied }));
+        print_json(&json!({ "applied": applied }))?;
     } else if applied.is_empty() {
-        println!("the schema is up to date");
+        print_line("the schema is up to date")?;
     } else {
-        println!("applied {} migration(s): {applied:?}", applied.len());
+        print_line(format_args!("applied {} migration(s): {applied:?}", applied.len()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,9 +11,11 @@ mod migrate;
 mod serve;
 mod tenant;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::config::{Environment, Overrides};
@@ -78,7 +80,7 @@ async fn run(cli: Cli) -> Outcome {
         _ => Overrides::new(),
     };
     if let Command::Config(config::Command::Check(args)) = &cli.command {
-        return Ok(config::check(args, cli.config.as_deref(), &environment));
+        return config::check(args, cli.config.as_deref(), &environment);
     }
     let loaded = crate::config::load(cli.config.as_deref(), &environment, &flags)?;
     crate::telemetry::logging::install(&loaded.config.log);
@@ -97,7 +99,21 @@ async fn run(cli: Cli) -> Outcome {
     }
 }
 
+/// Prints a line of result. Unlike `println!` it fails where the reader is gone or the disk is full.
+fn print_line(text: impl std::fmt::Display) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).context("standard output")
+}
+
 /// Prints a JSON document.
-fn print_json(value: &serde_json::Value) {
-    println!("{value:#}");
+fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+    print_line(format_args!("{value:#}"))
+}
+
+/// A text that somebody else wrote, on one line and without what a terminal would obey.
+fn shown(text: &str) -> String {
+    let escaped = |character: char| {
+        if character.is_control() { character.escape_default().collect() } else { character.to_string() }
+    };
+    text.chars().map(escaped).collect()
 }

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::database::Place;
-use super::{Outcome, print_json};
+use super::{Outcome, print_json, print_line};
 use crate::clock::Clock;
 use crate::tenancy::slug::Slug;
 use crate::tenancy::store;
@@ -47,9 +47,9 @@ pub async fn run(command: &Command, place: &Place) -> Outcome {
     if args.json {
         print_json(
             &json!({ "tenant_id": tenant.tenant_id.to_string(), "slug": tenant.slug, "name": tenant.name }),
-        );
+        )?;
     } else {
-        println!("tenant {} made", tenant.slug);
+        print_line(format_args!("tenant {} made", tenant.slug))?;
     }
     Ok(ExitCode::SUCCESS)
 }

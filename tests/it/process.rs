@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::support::TestApp;
 use crate::support::database::TestDatabase;
 use crate::support::process::{Server, resolute, url};
 use crate::support::wire;
@@ -191,4 +192,18 @@ async fn a_wrong_master_secret_is_refused_with_the_reason_and_the_right_one_is_a
     assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("another master secret"), "{}", text(&refused.stderr));
     assert!(!text(&refused.stderr).contains(&wrong), "the secret is not printed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_could_not_be_shown_is_revoked() {
+    let app = TestApp::start().await;
+    app.tenant("acme").await;
+    let url = url(app.target());
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("opens");
+    let arguments = ["key", "create", "--tenant", "acme", "--scope", "admin"];
+    let ran = resolute(&arguments, &[("DATABASE_URL", &url)]).stdout(full).output().expect("ran");
+    assert_eq!(ran.status.code(), Some(1), "a failure, not a panic");
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("could not be shown and was revoked"));
+    let revoked = sqlx::query_scalar::<_, bool>("SELECT bool_and(revoked_at IS NOT NULL) FROM api_keys");
+    assert!(revoked.fetch_one(app.db().management()).await.expect("keys"));
 }

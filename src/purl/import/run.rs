@@ -3,7 +3,6 @@
 //! interrupted anywhere: run again, it changes what is still missing and nothing else.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use super::csv::{Reader, RecordFault};
 use super::report::{Counts, Line, Outcome, Watcher};
 use super::sheet::{self, HeaderFault, Places};
 use super::staging::{self, Chunk, Copy, FileLock, Generations, Merged, Run, StagedLine};
-use super::survey::{Survey, survey};
+use super::survey::{Hashing, Survey, survey};
 use crate::clock::Clock;
 use crate::db::{self, Db};
 use crate::ids::Ids;
@@ -48,6 +47,12 @@ pub enum ImportError {
     /// The file cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// A pipe, a directory or the like.
+    #[error("is not a regular file; imports read a file twice")]
+    NotAFile,
+    /// The second reading found other bytes than the first.
+    #[error("the file changed while it was read; nothing of it was imported")]
+    Changed,
     /// The first line is no header.
     #[error("line {line}: {fault}")]
     Header {
@@ -137,6 +142,9 @@ impl Import<'_> {
             let resumed_after = u64::try_from(left.merged_line).ok();
             return Ok(FileReport { counts, resumed_after });
         }
+        if survey.records == 0 {
+            return Ok(FileReport { counts: Counts::default(), resumed_after: None });
+        }
         let now = self.clock.now();
         let run = Run { tenant_id: self.tenant_id, import_id: self.ids.uuid_v7(now) };
         let (places, new) = self.places(&survey.domains).await?;
@@ -151,6 +159,10 @@ impl Import<'_> {
             staging::forget(self.db, run).await?;
             counts
         } else {
+            // A domain is for ever: none is made for lines that are all refused.
+            let wanted = staging::list_good_domains(self.db, run).await?;
+            let new: Vec<DomainPath> =
+                new.into_iter().filter(|path| wanted.contains(path.as_str())).collect();
             self.make_domains(&new).await?;
             staging::begin_merge(self.db, run, last_line).await?;
             self.merge(run, 0, last_line, survey.records, watcher).await?
@@ -205,7 +217,8 @@ impl Import<'_> {
         run: Run,
         watcher: &mut dyn Watcher,
     ) -> Result<(), ImportError> {
-        let mut reader = Reader::new(BufReader::with_capacity(1 << 16, File::open(path)?));
+        let mut input = Hashing::open(path)?;
+        let mut reader = Reader::new(BufReader::with_capacity(1 << 16, &mut input));
         reader.next_record()?;
         let mut copy = Copy::open(self.db, run).await?;
         let mut done = 0;
@@ -222,6 +235,10 @@ impl Import<'_> {
             if done % STEP == 0 {
                 watcher.progress("checked", done, survey.records);
             }
+        }
+        drop(reader);
+        if input.sha256() != survey.sha256 {
+            return Err(ImportError::Changed);
         }
         Ok(copy.finish().await?)
     }

@@ -143,7 +143,10 @@ pub fn check(row: &Row, places: &Places, own: &OwnAddress) -> Result<Checked, St
 }
 
 fn status(text: &str) -> Result<Status, String> {
-    let number = text.parse().map_err(|_| format!("the status {text:?} is no number"))?;
+    let digits = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = digits
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| format!("the status {text:?} is no number"))?;
     Status::parse(number).map_err(|error| format!("the status {error}"))
 }
 

@@ -2,7 +2,7 @@
 //! and the merge of one chunk in one short transaction. Which lines belong to a chunk, and what is told of
 //! them, is `run`'s business.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 
 use deadpool_postgres::Object;
@@ -208,6 +208,14 @@ pub async fn check(db: &Db, run: Run) -> Result<i64, db::Error> {
         client.query_one(&sql::COUNT_REFUSED.prepare(client).await?, &key).await?.try_get("refused")?;
     tx.commit().await?;
     Ok(refused)
+}
+
+/// Paths of the domains that have a line which is not refused.
+pub async fn list_good_domains(db: &Db, run: Run) -> Result<HashSet<String>, db::Error> {
+    let client = db.hot().await?;
+    let key: [&(dyn ToSql + Sync); 2] = [&run.tenant_id, &run.import_id];
+    let rows = client.query(&sql::GOOD_DOMAINS.prepare(&client).await?, &key).await?;
+    rows.iter().map(|row| Ok(row.try_get("domain_path")?)).collect()
 }
 
 /// The next lines of a run.

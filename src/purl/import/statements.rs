@@ -110,6 +110,14 @@ SELECT count(*) AS refused FROM import_rows WHERE tenant_id = $1 AND import_id =
     types: &[Type::INT8, Type::UUID],
 };
 
+/// The domains for which there is anything to import.
+pub const GOOD_DOMAINS: Statement = Statement {
+    name: "import_good_domains",
+    sql: "/* import_good_domains */
+SELECT DISTINCT domain_path FROM import_rows WHERE tenant_id = $1 AND import_id = $2 AND refusal IS NULL",
+    types: &[Type::INT8, Type::UUID],
+};
+
 /// Has each chunk planned anew: the tables grow by the import itself, and a plan that was made while they were small
 /// reads all of them for each chunk.
 pub const PLAN_ANEW: &str = "SET LOCAL plan_cache_mode = force_custom_plan";
@@ -270,6 +278,7 @@ pub const STATEMENTS: &[&Statement] = &[
     &MARK_DUPLICATES,
     &REFUSE_WITHDRAWN,
     &COUNT_REFUSED,
+    &GOOD_DOMAINS,
     &NEXT_LINES,
     &PREVIEW,
     &BEGIN_MERGE,

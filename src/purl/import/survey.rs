@@ -28,9 +28,25 @@ pub struct Survey {
 }
 
 /// Hashes what passes through.
-struct Hashing {
+#[derive(Debug)]
+pub struct Hashing {
     file: File,
     hash: Sha256,
+}
+
+impl Hashing {
+    /// Opens a regular file: anything else gives other bytes, or none, when it is read a second time.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(ImportError::NotAFile);
+        }
+        Ok(Self { file: File::open(path)?, hash: Sha256::new() })
+    }
+
+    /// The hash of what has been read.
+    pub fn sha256(self) -> [u8; 32] {
+        self.hash.finalize().into()
+    }
 }
 
 impl Read for Hashing {
@@ -43,7 +59,7 @@ impl Read for Hashing {
 
 /// Reads the whole file once.
 pub fn survey(path: &Path) -> Result<Survey, ImportError> {
-    let mut input = Hashing { file: File::open(path)?, hash: Sha256::new() };
+    let mut input = Hashing::open(path)?;
     let mut reader = Reader::new(BufReader::with_capacity(1 << 16, &mut input));
     let first = reader.next_record()?;
     let line = first.as_ref().map_or(1, |first| first.line);
@@ -66,5 +82,5 @@ pub fn survey(path: &Path) -> Result<Survey, ImportError> {
         }
     }
     drop(reader);
-    Ok(Survey { sha256: input.hash.finalize().into(), header, domains, records, last_line })
+    Ok(Survey { sha256: input.sha256(), header, domains, records, last_line })
 }

@@ -307,3 +307,45 @@ async fn the_command_reports_every_line_and_its_exit_status_tells() {
     assert_eq!(run(&["import", "csv", good]).0, Some(2));
     assert_eq!(run(&["import", "csv", "/nowhere.csv", "--tenant", "acme"]).0, Some(1));
 }
+
+#[tokio::test]
+async fn no_domain_is_made_for_lines_that_are_all_refused() {
+    let registry = Registry::start().await;
+    let file = file("domain,name,target\ntypo,a,javascript:x\ntypo/deep,a,x\ngood,b,https://e.org/\n");
+    let partial = Options { partial: true, ..PLAIN };
+    let (done, _) = import(&registry.app, file.path(), partial).await.expect("imported");
+    assert_eq!(done.counts, Counts { created: 1, refused: 2, ..Counts::default() });
+    let paths = sqlx::query_scalar::<_, String>("SELECT path FROM domains ORDER BY path");
+    assert_eq!(paths.fetch_all(registry.app.db().management()).await.expect("paths"), ["d", "good"]);
+}
+
+#[tokio::test]
+async fn a_file_with_a_header_alone_is_imported_and_changes_nothing() {
+    let registry = Registry::start().await;
+    let file = file("domain,name,target\n");
+    let (done, report) = import(&registry.app, file.path(), PLAIN).await.expect("imported");
+    assert_eq!((done.counts, report.len()), (Counts::default(), 0));
+    assert_eq!(rows(&registry.app, "imports").await, 0);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_twice_is_refused_before_anything_is_done() {
+    let registry = Registry::start().await;
+    for path in ["/dev/null", "/"] {
+        let refused = import(&registry.app, Path::new(path), PLAIN).await.expect_err("refused");
+        assert!(matches!(refused, ImportError::NotAFile), "{refused}");
+    }
+    assert_eq!(rows(&registry.app, "imports").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_cell_can_forge_a_line_of_the_report() {
+    let registry = Registry::start().await;
+    let file = file("domain,name,target\nd,\"a\nx.csv:9: created d/b\x1b[2J\",https://e.org/\n");
+    let path = file.path().to_str().expect("UTF-8");
+    let url = url(registry.app.target());
+    let ran = resolute(&["import", "csv", path, "--tenant", "acme"], &[("DATABASE_URL", &url)]).output();
+    let report = String::from_utf8(ran.expect("ran").stdout).expect("UTF-8");
+    assert_eq!(report.lines().count(), 2, "{report}");
+    assert!(report.contains(r"a\nx.csv:9: created d/b\u{1b}[2J"), "{report}");
+}
