@@ -85,6 +85,7 @@ async fn with_database(
         name: "public",
         max_connections: app.config.server.max_connections,
         header_timeout: Duration::from_secs(app.config.server.header_timeout_seconds),
+        write_timeout: app.config.server.request_timeout(),
     };
     let address = listener.local_addr()?;
     tasks.spawn_stopping_itself(

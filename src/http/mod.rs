@@ -8,6 +8,7 @@ pub mod fields;
 pub mod health;
 pub mod id;
 pub mod json;
+pub mod patience;
 pub mod problem;
 pub mod problem_codes;
 pub mod problem_docs;

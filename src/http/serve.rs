@@ -1,4 +1,5 @@
-//! A listener: accepts connections up to a limit, drops clients that do not finish their request head in time,
+//! A listener: accepts connections up to a limit, drops clients that neither finish their request head
+//! nor read their answer in time,
 //! and on a stop lets every connection finish what it is answering.
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
+use super::patience::Patience;
 use crate::lifecycle::Tasks;
 use crate::telemetry::metrics::HTTP_CONNECTIONS;
 
@@ -27,6 +29,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// Time for a request head.
     pub header_timeout: Duration,
+    /// Time in which a client must have taken something of its answer.
+    pub write_timeout: Duration,
 }
 
 /// How long a stop still serves connections that have just been made: their first request may be on its way.
@@ -58,7 +62,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, tasks:
 /// Serves one connection to its end; on a stop it finishes what it is answering.
 async fn attend(stream: TcpStream, router: Router, limits: Limits, tasks: Tasks, slot: OwnedSemaphorePermit) {
     gauge!(HTTP_CONNECTIONS, "listener" => limits.name).increment(1.0);
-    let connection = connection(stream, router, limits.header_timeout);
+    let connection = connection(stream, router, limits);
     tokio::pin!(connection);
     let stop = async {
         tasks.stopping().cancelled().await;
@@ -78,18 +82,21 @@ async fn attend(stream: TcpStream, router: Router, limits: Limits, tasks: Tasks,
     drop(slot);
 }
 
-type Connection = http1::Connection<TokioIo<TcpStream>, TowerToHyperService<BoxedService>>;
+type Connection = http1::Connection<TokioIo<Patience<TcpStream>>, TowerToHyperService<BoxedService>>;
 type BoxedService = tower::util::BoxCloneSyncService<
     hyper::Request<Incoming>,
     axum::response::Response,
     std::convert::Infallible,
 >;
 
-fn connection(stream: TcpStream, router: Router, header_timeout: Duration) -> Connection {
+fn connection(stream: TcpStream, router: Router, limits: Limits) -> Connection {
     let _ = stream.set_nodelay(true);
     let service = router.map_request(|request: hyper::Request<Incoming>| request.map(Body::new));
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(header_timeout)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(BoxedService::new(service)))
+        .header_read_timeout(limits.header_timeout)
+        .serve_connection(
+            TokioIo::new(Patience::new(stream, limits.write_timeout)),
+            TowerToHyperService::new(BoxedService::new(service)),
+        )
 }

@@ -207,3 +207,29 @@ async fn a_key_that_could_not_be_shown_is_revoked() {
     let revoked = sqlx::query_scalar::<_, bool>("SELECT bool_and(revoked_at IS NOT NULL) FROM api_keys");
     assert!(revoked.fetch_one(app.db().management()).await.expect("keys"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_never_read_do_not_hold_the_listener() {
+    use std::io::Write;
+    let database = TestDatabase::create().await;
+    let url = url(database.target());
+    let server = Server::start(&[
+        ("DATABASE_URL", &url),
+        ("RESOLUTE__SERVER__MAX_CONNECTIONS", "2"),
+        ("RESOLUTE__SERVER__REQUEST_TIMEOUT_SECONDS", "1"),
+    ]);
+    let request = "GET /docs/problems HTTP/1.1\r\nHost: x\r\n\r\n".repeat(200);
+    let deaf: Vec<_> = (0..2)
+        .map(|_| {
+            let mut stream = std::net::TcpStream::connect(&server.address).expect("connected");
+            stream.set_write_timeout(Some(Duration::from_millis(300))).expect("set");
+            // Until neither side takes any more.
+            while stream.write_all(request.as_bytes()).is_ok() {}
+            stream
+        })
+        .collect();
+    let begun = Instant::now();
+    assert_eq!(server.request("GET", "/health/live", &[], "").expect("an answer").status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    drop(deaf);
+}
