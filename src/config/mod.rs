@@ -39,7 +39,8 @@ pub struct Server {
     pub public_url: String,
     /// Largest request body in bytes.
     pub body_limit_bytes: usize,
-    /// A request that takes longer than this many seconds is answered 503.
+    /// A request that takes longer than this many seconds is answered 503, and a client that takes nothing of its answer
+    /// for so long is dropped.
     pub request_timeout_seconds: u64,
     /// A client that has not sent its whole request head after this many seconds is dropped.
     pub header_timeout_seconds: u64,

@@ -75,7 +75,7 @@ fn canonical(host: &Host) -> Host {
     match host {
         Host::Ipv6(address) => address.to_ipv4_mapped().map_or(Host::Ipv6(*address), Host::Ipv4),
         Host::Domain(name) => Host::Domain(name.strip_suffix('.').unwrap_or(name).to_owned()),
-        other => other.clone(),
+        Host::Ipv4(address) => Host::Ipv4(*address),
     }
 }
 
