@@ -5,11 +5,15 @@
 use deadpool_postgres::Object;
 use futures_util::future::join;
 use metrics::histogram;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::BEGIN;
 use super::error::Error;
 use crate::telemetry::metrics::DB_TRANSACTION_SECONDS;
+
+/// How long an abandoned transaction keeps its place in the pool at most. PostgreSQL's own time-outs end it much
+/// earlier; after this the connection is taken for dead.
+const FAREWELL: Duration = Duration::from_secs(30);
 
 /// An open transaction. Dropping it without [`Tx::commit`] or [`Tx::rollback`] discards the connection.
 #[derive(Debug)]
@@ -83,11 +87,20 @@ impl Tx {
     }
 }
 
+/// The connection is closed, and PostgreSQL rolls back. But a statement of it may still be running there, such as
+/// one that waits for a lock on behalf of a client who has hung up: closing now would give its place in the pool
+/// to another connection while this one still takes a place in PostgreSQL, so the place is kept until
+/// PostgreSQL has answered.
 impl Drop for Tx {
     fn drop(&mut self) {
-        if let Some(client) = self.client.take() {
-            // Taken out of the pool and closed; PostgreSQL rolls back.
+        let Some(client) = self.client.take() else { return };
+        let ending = async move {
+            let _answered = tokio::time::timeout(FAREWELL, client.batch_execute("ROLLBACK")).await;
             drop(Object::take(client));
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            // Beside `lifecycle::Tasks`: it ends by itself, and a stop need not wait for what rolls back.
+            runtime.spawn(ending);
         }
     }
 }
