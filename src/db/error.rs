@@ -39,7 +39,7 @@ pub enum Error {
     /// 40001 or 40P01: run the transaction again.
     #[error("the transaction must be run again: {0}")]
     Retryable(Source),
-    /// The database refuses writes: read-only, or out of disk.
+    /// The database refuses writes: read-only, a standby, out of disk or of ids.
     #[error("the database refuses writes: {0}")]
     ReadOnly(Source),
     /// Anything else: a defect of this program or of the database.
@@ -62,14 +62,17 @@ impl Error {
             "23514" => Self::CheckViolation { constraint: constraint() },
             "23503" => Self::ForeignKeyViolation { constraint: constraint() },
             "40001" | "40P01" => Self::Retryable(source),
-            // query_canceled (statement_timeout), lock_not_available, idle in transaction
-            "57014" | "55P03" | "25P03" => Self::Timeout(source),
-            // read_only_sql_transaction, disk_full
-            "25006" | "53100" => Self::ReadOnly(source),
+            // query_canceled (statement_timeout), lock_not_available, idle in transaction, transaction_timeout
+            "57014" | "55P03" | "25P03" | "25P04" => Self::Timeout(source),
+            // read_only_sql_transaction; BEGIN READ WRITE on a standby; disk_full; a sequence at its end
+            "25006" | "0A000" | "53100" | "2200H" => Self::ReadOnly(source),
+            // object_not_in_prerequisite_state: the database takes no connections at present
+            "55000" => Self::Unavailable(source),
             // admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped, idle_session_timeout
             "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Unavailable(source),
-            // No connection, or none for us (broken, wrong login, no such database), or no memory or slots left.
-            other if ["08", "28", "3D", "53"].contains(&other.get(..2).unwrap_or_default()) => {
+            // No connection, or none for us (broken, wrong login, no such database), or no memory or slots left,
+            // or the system below it fails.
+            other if ["08", "28", "3D", "53", "58"].contains(&other.get(..2).unwrap_or_default()) => {
                 Self::Unavailable(source)
             }
             _ => Self::Internal(source),
@@ -143,10 +146,15 @@ mod tests {
         assert!(matches!(of("55P03"), Error::Timeout(_)));
         assert!(matches!(of("57P01"), Error::Unavailable(_)));
         assert!(matches!(of("53100"), Error::ReadOnly(_)));
-        for away in ["08006", "28P01", "28000", "3D000", "53200", "53300", "57P03"] {
+        for away in ["08006", "28P01", "28000", "3D000", "53200", "53300", "55000", "57P03", "58030"] {
             assert!(matches!(of(away), Error::Unavailable(_)), "{away}");
         }
-        assert!(matches!(of("42P01"), Error::Internal(_)));
+        for unwritable in ["25006", "0A000", "2200H"] {
+            assert!(matches!(of(unwritable), Error::ReadOnly(_)), "{unwritable}");
+        }
+        for defect in ["42P01", "22021", "XX000", "", "5"] {
+            assert!(matches!(of(defect), Error::Internal(_)), "{defect}");
+        }
         assert!(matches!(of("57P01").during_commit(), Error::OutcomeUnknown(_)));
     }
 }
