@@ -96,6 +96,9 @@ impl From<Faulty> for Problem {
     }
 }
 
+/// Most unknown fields of one object that are named one by one.
+const MOST_UNKNOWN: usize = 20;
+
 /// Reads fields one by one and remembers every fault.
 #[derive(Debug)]
 pub struct Fields<'a> {
@@ -170,13 +173,22 @@ impl<'a> Fields<'a> {
         Faulty
     }
 
-    /// Ends reading: every fault, fields that nobody asked for included.
+    /// Ends reading: every fault, fields that nobody asked for included (of very many the first ones: an
+    /// answer must not be many times the size of the body).
     pub fn faults(mut self) -> Vec<Fault> {
-        let unknown: Vec<&String> =
-            self.object.keys().filter(|key| !self.known.contains(&key.as_str())).collect();
-        for key in unknown {
-            let known = self.known.join(", ");
+        let unknown: Vec<&String> = self
+            .object
+            .keys()
+            .filter(|key| !self.known.contains(&key.as_str()))
+            .take(MOST_UNKNOWN + 1)
+            .collect();
+        let known = self.known.join(", ");
+        for key in unknown.iter().take(MOST_UNKNOWN) {
             self.fault(key, format!("is not a field here (known: {known})"));
+        }
+        if unknown.len() > MOST_UNKNOWN {
+            let detail = format!("has still more fields that are none here (known: {known})");
+            self.faults.push(Fault { pointer: self.pointer, detail });
         }
         self.faults
     }

@@ -54,11 +54,12 @@ pub fn id(value: &Value) -> Result<i64, String> {
 }
 
 /// An instant in RFC 3339 with an offset, such as `2026-11-30T20:00:00Z` or `2020-09-04T10:48:00+03:00`. In UTC, as
-/// which it is answered, its year must be one that RFC 3339 can write, too.
+/// which it is answered, its year must be one that RFC 3339 can write, too. Cut to microseconds, as PostgreSQL keeps it.
 pub fn instant(value: &Value) -> Result<OffsetDateTime, String> {
     let text = string(value)?;
     let instant = OffsetDateTime::parse(text, &Rfc3339);
     let instant = instant.ok().and_then(|at| at.checked_to_offset(time::UtcOffset::UTC));
+    let instant = instant.and_then(|at| at.replace_microsecond(at.microsecond()).ok());
     instant.filter(|at| (0..=9999).contains(&at.year())).ok_or_else(|| {
         "must be an instant in RFC 3339 with an offset, such as 2026-11-30T20:00:00Z".to_owned()
     })

@@ -96,3 +96,24 @@ async fn what_does_not_exist_is_404_and_bad_bodies_are_problems_on_every_route()
         }
     }
 }
+
+#[tokio::test]
+async fn a_parameter_that_is_no_text_names_nothing_on_every_route() {
+    let app = TestApp::start().await;
+    let (admin, operator) = (app.tenant("acme").await.admin().await, app.operator().await);
+    for route in app::routes() {
+        let caller = if route.access == Access::Operate { &operator } else { &admin };
+        let method = Method::from_bytes(route.method.as_bytes()).expect("a method");
+        for nonsense in ["%FF", "a%00b", "%C3%28"] {
+            let path = route.path.replace("{id}", nonsense).replace("{slug}", nonsense);
+            if path == route.path || route.access == Access::BallotToken {
+                continue;
+            }
+            let path = path.replace("{*path}", "nowhere");
+            let answer =
+                caller.with("if-match", "*").send(method.clone(), &path, Some("{}".to_owned())).await;
+            assert!(matches!(answer.status.as_u16(), 404 | 422), "{route:?} {nonsense}: {}", answer.text());
+            assert_eq!(answer.header("content-type"), "application/problem+json", "{route:?} {nonsense}");
+        }
+    }
+}
