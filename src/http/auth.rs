@@ -186,6 +186,8 @@ macro_rules! permission {
 permission! {
     /// A caller who may read, unpublished things included.
     MayRead = Admin | Editor | Minter | Moderator | Reader;
+    /// A caller who may read meetings with their people, and results that are not published.
+    MayObserve = Admin | Editor | Reader;
     /// A caller who may change domains, names, meetings, polls and participants.
     MayEdit = Admin | Editor;
     /// A caller who may create names.

@@ -96,3 +96,20 @@ async fn malformed_bodies_say_what_is_wrong() {
     let put = operator.put("/api/v1/tenants", json!({})).await.expect_problem(405, "method_not_allowed");
     assert_eq!(put.header("allow"), "POST");
 }
+
+#[tokio::test]
+async fn an_admin_key_that_is_limited_to_domains_makes_no_keys() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.operator().await.post("/api/v1/domains", json!({"path": "obo", "tenant": "acme"})).await.expect(201);
+    let id: i64 = sqlx::query_scalar("SELECT domain_id FROM domains")
+        .fetch_one(app.db().management())
+        .await
+        .expect("an id");
+    let limited = acme.limited("admin", &[id]).await;
+    for body in [json!({"scope": "admin"}), json!({"scope": "reader", "domains": ["obo"]})] {
+        limited.post("/api/v1/keys", body).await.expect_problem(403, "forbidden");
+    }
+    let nul = json!({"scope": "reader", "domains": ["o\u{0}"]});
+    acme.admin().await.post("/api/v1/keys", nul).await.expect_problem(422, "invalid");
+}

@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::views;
 use crate::http::Problem;
-use crate::http::auth::{MayEdit, MayRead};
+use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::body::JsonObject;
 use crate::http::fields;
 use crate::http::id::IdPath;
@@ -30,7 +30,7 @@ pub async fn create(
 /// GET /api/v1/meetings/{id}
 pub async fn read(
     State(voting): State<Voting>,
-    MayRead(caller): MayRead,
+    MayObserve(caller): MayObserve,
     IdPath(meeting_id): IdPath,
 ) -> Result<Response, Problem> {
     let mut conn = voting.db.management().acquire().await?;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::views::ParticipantView;
 use crate::http::Problem;
-use crate::http::auth::{MayEdit, MayRead};
+use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::id::IdPath;
 use crate::voting::Voting;
 use crate::voting::store::meetings::find_meeting;
@@ -17,7 +17,7 @@ use crate::voting::store::participants::list_participants;
 /// GET /api/v1/meetings/{id}/participants
 pub async fn list(
     State(voting): State<Voting>,
-    MayRead(caller): MayRead,
+    MayObserve(caller): MayObserve,
     IdPath(meeting_id): IdPath,
 ) -> Result<Response, Problem> {
     let mut conn = voting.db.management().acquire().await?;

@@ -5,7 +5,7 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 
 use crate::http::Problem;
-use crate::http::auth::{MayRead, bearer, unauthenticated};
+use crate::http::auth::{MayObserve, bearer, unauthenticated};
 use crate::telemetry::request;
 use crate::voting::Voting;
 use crate::voting::store::participants;
@@ -48,7 +48,7 @@ impl FromRequestParts<Voting> for Viewer {
 
     async fn from_request_parts(parts: &mut Parts, state: &Voting) -> Result<Self, Problem> {
         if !bearer(&parts.headers).is_some_and(is_ballot_token) {
-            let MayRead(caller) = MayRead::from_request_parts(parts, state).await?;
+            let MayObserve(caller) = MayObserve::from_request_parts(parts, state).await?;
             return Ok(Self::Key { tenant_id: caller.tenant_id });
         }
         let BallotToken(token) = BallotToken::from_request_parts(parts, state).await?;
