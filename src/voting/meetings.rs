@@ -11,6 +11,7 @@ use super::close::close_within;
 use super::error::VotingError;
 use super::model::MeetingState;
 use super::rules;
+use super::store;
 use super::store::meetings::{Meeting, find_meeting, insert_meeting};
 use crate::db;
 use crate::db::statement::Statement;
@@ -82,9 +83,11 @@ const UPDATE_STATE: Statement = Statement {
 impl Voting {
     /// Makes a meeting in draft.
     pub async fn create_meeting(&self, tenant_id: i64, title: &str) -> Result<Meeting, VotingError> {
-        let mut conn = self.db.management().acquire().await?;
-        let meeting_id = insert_meeting(&mut conn, tenant_id, title, self.clock.now()).await?;
-        find_meeting(&mut conn, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)
+        let mut tx = store::begin(&self.db).await?;
+        let meeting_id = insert_meeting(&mut tx, tenant_id, title, self.clock.now()).await?;
+        let meeting = find_meeting(&mut tx, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)?;
+        store::commit(tx).await?;
+        Ok(meeting)
     }
 
     /// Takes a meeting to a state. One that is there already stays as it is, so a retry is harmless.
@@ -97,8 +100,12 @@ impl Voting {
         let tx = Tx::begin(self.db.hot().await?, "step_meeting").await?;
         self.step_within(tx.client(), tenant_id, meeting_id, to).await?;
         tx.commit().await?;
-        let mut conn = self.db.management().acquire().await?;
-        find_meeting(&mut conn, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)
+        let after = async {
+            let mut conn = self.db.management().acquire().await?;
+            find_meeting(&mut conn, tenant_id, meeting_id).await
+        };
+        // The step is taken: a failure from here on must not say that nothing was written.
+        after.await.map_err(db::Error::during_commit)?.ok_or(VotingError::NotFound)
     }
 
     async fn step_within(

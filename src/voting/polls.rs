@@ -80,15 +80,10 @@ impl Voting {
         let terms = terms_of(&poll);
         let opened = event::opened(&terms, &electorate, entitled);
         opening::insert_electorate(&mut tx, tenant_id, poll_id, poll.round, &voters).await?;
-        opening::update_opened(
-            &mut tx,
-            tenant_id,
-            poll_id,
-            poll.round,
-            (&terms.hash(), &electorate),
-            &opened,
-        )
-        .await?;
+        let hashes = (&terms.hash(), &electorate);
+        if !opening::update_opened(&mut tx, tenant_id, poll_id, poll.round, hashes, &opened).await? {
+            return Err(VotingError::DeadlinePassed);
+        }
         let poll = polls::find_poll(&mut tx, tenant_id, poll_id).await?.ok_or(VotingError::NotFound)?;
         store::commit(tx).await?;
         Ok(poll)

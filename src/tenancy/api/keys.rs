@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::Tenancy;
+use crate::db;
 use crate::http::Problem;
 use crate::http::auth::{MayAdminister, Scope};
 use crate::http::body::JsonObject;
@@ -125,8 +126,7 @@ pub async fn create(
         },
     )
     .await?;
-    let row =
-        store::find_key(pool, Some(caller.tenant_id), key.id()).await?.ok_or_else(Problem::not_found)?;
+    let row = get_written(&state, caller.tenant_id, key.id()).await?;
     let shown = Key { key: Some(key.reveal()), ..row.into() };
     let headers = [
         (header::LOCATION, format!("/api/v1/keys/{}", key.id())),
@@ -159,8 +159,14 @@ pub async fn revoke(
     if !store::revoke_key(pool, Some(caller.tenant_id), id, state.clock.now()).await? {
         return Err(Problem::not_found());
     }
-    let row = store::find_key(pool, Some(caller.tenant_id), id).await?.ok_or_else(Problem::not_found)?;
+    let row = get_written(&state, caller.tenant_id, id).await?;
     Ok(Json(Key::from(row)).into_response())
+}
+
+/// The key after a write that is committed: a failure must not say that nothing was written.
+async fn get_written(state: &Tenancy, tenant_id: i64, id: Uuid) -> Result<KeyRow, Problem> {
+    let found = store::find_key(state.db.management(), Some(tenant_id), id).await;
+    found.map_err(db::Error::during_commit)?.ok_or_else(Problem::not_found)
 }
 
 #[cfg(test)]

@@ -75,7 +75,8 @@ pub async fn insert_electorate(
     Ok(())
 }
 
-/// Opens the poll with event 0 of its log, both at one instant of the database's clock.
+/// Opens the poll with event 0 of its log, both at one instant of the database's clock. False, and nothing is
+/// written, when the deadline has passed at that instant.
 pub async fn update_opened(
     conn: &mut PgConnection,
     tenant_id: i64,
@@ -83,12 +84,15 @@ pub async fn update_opened(
     round: i32,
     (opening_hash, electorate_hash): (&Hash, &Hash),
     opened: &Event,
-) -> Result<(), db::Error> {
-    sqlx::query!(
-        "WITH opened AS (
-             UPDATE polls SET state = 'open', opened_at = clock_timestamp(), generation = generation + 1,
+) -> Result<bool, db::Error> {
+    let done = sqlx::query!(
+        "WITH instant AS MATERIALIZED (SELECT clock_timestamp() AS now),
+         opened AS (
+             UPDATE polls SET state = 'open', opened_at = instant.now, generation = generation + 1,
                               opening_hash = $4, electorate_hash = $5, record_size = 1
+             FROM instant
              WHERE tenant_id = $1 AND poll_id = $2 AND round = $3
+               AND (closes_at IS NULL OR instant.now < closes_at)
              RETURNING opened_at
          )
          INSERT INTO poll_events (tenant_id, poll_id, round, event_index, kind, body, event_hash, happened_at)
@@ -103,5 +107,5 @@ pub async fn update_opened(
     )
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }

@@ -3,6 +3,7 @@
 mod barrier;
 mod casting;
 mod deadlines;
+mod hostile;
 mod isolation;
 mod participants;
 mod protocol;
