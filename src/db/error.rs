@@ -66,10 +66,9 @@ impl Error {
             "57014" | "55P03" | "25P03" | "25P04" => Self::Timeout(source),
             // read_only_sql_transaction; BEGIN READ WRITE on a standby; disk_full; a sequence at its end
             "25006" | "0A000" | "53100" | "2200H" => Self::ReadOnly(source),
+            // admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped, idle_session_timeout, and
             // object_not_in_prerequisite_state: the database takes no connections at present
-            "55000" => Self::Unavailable(source),
-            // admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped, idle_session_timeout
-            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Unavailable(source),
+            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "55000" => Self::Unavailable(source),
             // No connection, or none for us (broken, wrong login, no such database), or no memory or slots left,
             // or the system below it fails.
             other if ["08", "28", "3D", "53", "58"].contains(&other.get(..2).unwrap_or_default()) => {
