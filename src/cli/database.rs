@@ -1,9 +1,10 @@
 //! How a command reaches the database: the configured one, else the private cluster, running or started for the
-//! command's own duration.
+//! command's own duration. Only `serve`, `migrate` and `tenant create` make a cluster where there is none: another
+//! command in the wrong directory would answer from an empty database as if that were the one meant.
 
 use std::ffi::OsString;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use crate::config::Config;
 use crate::db::cluster::{Cluster, Settings};
@@ -44,7 +45,8 @@ impl Place {
         }
     }
 
-    /// For other commands: the configured database, else the private cluster, attached to or started.
+    /// For commands that may come first: the configured database, else the private cluster, attached to, started or
+    /// made.
     pub async fn reach(&self) -> anyhow::Result<Reached> {
         match self.configured()? {
             Some(reached) => Ok(reached),
@@ -52,9 +54,21 @@ impl Place {
         }
     }
 
+    /// Connects to a database that exists; see [`Self::connect_or_make`].
+    pub async fn connect(&self) -> anyhow::Result<Connected> {
+        if self.config.database.url.is_empty() && !Cluster::exists(&self.private())? {
+            bail!(
+                "there is no database: database.url is not set, and {} holds none. Change to the directory that the \
+                 server was started in, or set DATABASE_URL",
+                std::path::absolute(&self.config.database.data_dir)?.display()
+            );
+        }
+        self.connect_or_make().await
+    }
+
     /// Connects. The schema of a private cluster is brought up to date first; that of a configured one is refused
     /// when it is not this program's.
-    pub async fn connect(&self) -> anyhow::Result<Connected> {
+    pub async fn connect_or_make(&self) -> anyhow::Result<Connected> {
         let reached = self.reach().await?;
         let ready = if reached.cluster.as_ref().is_some_and(Cluster::owned) {
             migrate::migrate(&reached.target, migrate::PATIENCE).await.map(|_| ())

@@ -34,7 +34,7 @@ pub struct CreateArgs {
 pub async fn run(command: &Command, place: &Place) -> Outcome {
     let Command::Create(args) = command;
     let slug = Slug::parse(&args.slug).map_err(|rule| anyhow!("--slug `{}` {rule}", args.slug))?;
-    let database = place.connect().await?;
+    let database = place.connect_or_make().await?;
     let name = args.name.as_deref().unwrap_or(slug.as_str());
     let made = store::insert_tenant(database.db.management(), &slug, name, Clock::system().now()).await;
     database.close().await?;

@@ -66,10 +66,11 @@ pub async fn migrate(target: &Target, patience: Duration) -> Result<Vec<i64>, Mi
 /// Checks that the schema is exactly this binary's, and changes nothing.
 pub async fn verify(target: &Target) -> Result<(), MigrationError> {
     let mut connection = PgConnection::connect_with(&target.sqlx()).await?;
-    let exists: bool = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL")
-        .fetch_one(&mut connection)
-        .await?;
-    let missing = if exists { missing(&mut connection).await? } else { known().into_iter().collect() };
+    let missing = if table_exists(&mut connection).await? {
+        missing(&mut connection).await?
+    } else {
+        known().into_iter().collect()
+    };
     let _ = connection.close().await;
     if missing.is_empty() { Ok(()) } else { Err(MigrationError::SchemaOlder(missing)) }
 }
@@ -129,8 +130,15 @@ async fn missing(connection: &mut PgConnection) -> Result<Vec<i64>, MigrationErr
     Ok(known.difference(&applied).copied().collect())
 }
 
+async fn table_exists(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(connection).await
+}
+
 async fn apply(connection: &mut PgConnection) -> Result<Vec<i64>, MigrationError> {
-    connection.ensure_migrations_table("_sqlx_migrations").await?;
+    // Asked first: on a table that exists, PostgreSQL's notice would be in the log of every start.
+    if !table_exists(connection).await? {
+        connection.ensure_migrations_table("_sqlx_migrations").await?;
+    }
     let missing = missing(connection).await?;
     for migration in MIGRATOR.iter().filter(|migration| missing.contains(&migration.version)) {
         tracing::info!(version = migration.version, description = %migration.description, "applying a migration");

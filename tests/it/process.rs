@@ -121,6 +121,21 @@ fn configuration_faults_are_all_named_and_wrong_usage_exits_2() {
     assert_eq!(resolute(&["--help"], &[]).output().expect("runs").status.code(), Some(0));
 }
 
+#[test]
+fn a_command_in_the_wrong_directory_says_so_and_makes_no_database() {
+    let temporary = tempfile::tempdir().expect("temporary directory");
+    let data = temporary.path().join("data");
+    let environment = [("RESOLUTE__DATABASE__DATA_DIR", data.to_str().expect("UTF-8"))];
+    for command in [&["headroom"][..], &["key", "list"], &["import", "csv", "/dev/null", "--tenant", "acme"]]
+    {
+        let refused = resolute(command, &environment).output().expect("runs");
+        assert_eq!(refused.status.code(), Some(1), "{command:?}");
+        let said = text(&refused.stderr);
+        assert!(said.contains("there is no database") && said.contains("DATABASE_URL"), "{said}");
+    }
+    assert!(!data.exists());
+}
+
 #[tokio::test]
 async fn commands_make_tenants_and_keys_that_the_server_accepts() {
     let database = TestDatabase::create().await;

@@ -79,6 +79,7 @@ impl Cluster {
             }
             None => Place::choose(&lock.dir, &account)?,
         };
+        place.point_to(&lock.dir)?;
 
         if let Some((postmaster, file)) = Postmaster::find(&place, &account) {
             if file.status == Status::Stopping {
@@ -114,13 +115,14 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// Whether there are data already, running or not.
+    pub fn exists(settings: &Settings) -> Result<bool, ClusterError> {
+        Ok(find_place(settings)?.is_some())
+    }
+
     /// Attaches to the running cluster of a data directory, if there is one.
     pub async fn find_running(settings: &Settings) -> Result<Option<Self>, ClusterError> {
-        let dir = match settings.data_dir.canonicalize() {
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(ClusterError::io("find the directory", &settings.data_dir))?,
-        };
-        let Some(place) = Place::find(&dir)? else { return Ok(None) };
+        let Some(place) = find_place(settings)? else { return Ok(None) };
         let account = Account::choose(Some(&place.data()))?;
         let Some((postmaster, file)) = Postmaster::find(&place, &account) else { return Ok(None) };
         if file.status == Status::Stopping {
@@ -200,6 +202,15 @@ impl Cluster {
         let _ = std::fs::remove_dir(&self.socket_dir);
         tracing::info!("private PostgreSQL stopped");
         Ok(())
+    }
+}
+
+/// The place of the cluster that exists for a data directory.
+fn find_place(settings: &Settings) -> Result<Option<Place>, ClusterError> {
+    match settings.data_dir.canonicalize() {
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ClusterError::io("find the directory", &settings.data_dir)(source)),
+        Ok(dir) => Place::find(&dir),
     }
 }
 

@@ -68,16 +68,23 @@ impl Place {
         if !account.may_enter(&home) {
             return Err(ClusterError::Unreachable { path: home, uid: account.uid });
         }
+        Ok(Self { home })
+    }
+
+    /// Says in the data directory where the files are when they are elsewhere: for people and `make clean-data`, the
+    /// program derives the place again. Also for data that an earlier checkout of the same path left behind.
+    pub fn point_to(&self, data_dir: &Path) -> Result<(), ClusterError> {
+        let pointer = data_dir.join("location");
+        if self.home == data_dir || pointer.exists() {
+            return Ok(());
+        }
         tracing::warn!(
             data_dir = %data_dir.display(),
-            instead = %home.display(),
+            instead = %self.home.display(),
             "PostgreSQL's account cannot enter the data directory; the data are kept elsewhere"
         );
-        // For people: the program derives the place again.
-        let pointer = data_dir.join("location");
         let mut file = open_beside_others(&pointer, OFlags::WRONLY | OFlags::TRUNC)?;
-        writeln!(file, "{}", home.display()).map_err(ClusterError::io("write", &pointer))?;
-        Ok(Self { home })
+        writeln!(file, "{}", self.home.display()).map_err(ClusterError::io("write", &pointer))
     }
 
     /// The directory that holds everything.
@@ -196,6 +203,18 @@ mod tests {
         let link = temporary.path().join("link");
         std::os::unix::fs::symlink(&dir, &link).expect("link");
         assert!(matches!(make_private_dir(&link, &me()), Err(ClusterError::SocketDirectory { .. })));
+    }
+
+    #[test]
+    fn data_that_are_elsewhere_are_pointed_to_once() {
+        let temporary = tempfile::tempdir().expect("temporary directory");
+        let pointer = temporary.path().join("location");
+        Place { home: temporary.path().into() }.point_to(temporary.path()).expect("nothing to write");
+        assert!(!pointer.exists());
+        for _ in 0..2 {
+            Place { home: "/elsewhere".into() }.point_to(temporary.path()).expect("written");
+            assert_eq!(std::fs::read_to_string(&pointer).expect("a file"), "/elsewhere\n");
+        }
     }
 
     #[test]
