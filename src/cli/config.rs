@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{Outcome, print_json, print_line};
-use crate::config::{Environment, Overrides, load};
+use crate::config::{Environment, Overrides, find_file, load};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -25,13 +25,16 @@ pub struct CheckArgs {
 pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -> Outcome {
     let (faults, warnings, file) = match load(file, environment, &Overrides::new()) {
         Ok(loaded) => (Vec::new(), loaded.warnings, loaded.file),
-        Err(error) => (error.0, Vec::new(), file.map(Path::to_path_buf)),
+        Err(error) => (error.0, Vec::new(), find_file(file)),
     };
     let good = faults.is_empty();
     if args.json {
         print_json(&json!({ "ok": good, "file": file, "faults": faults, "warnings": warnings }))?;
     } else {
-        let file = file.map_or_else(|| "no file (defaults)".to_owned(), |file| file.display().to_string());
+        let file = file.map_or_else(
+            || "no file, defaults and environment".to_owned(),
+            |file| file.display().to_string(),
+        );
         print_line(format_args!("{file}: {}", if good { "good" } else { "faulty" }))?;
         for fault in &faults {
             print_line(format_args!("  fault    {fault}"))?;

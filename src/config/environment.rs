@@ -36,6 +36,14 @@ impl Environment {
         self.path.as_ref()
     }
 
+    /// Variables that look like settings and are none: `RESOLUTE_SECTION__KEY`, an underscore short. (Orchestrators
+    /// set `RESOLUTE_PORT` and the like for a service of this name; these have no `__`.)
+    pub fn near_misses(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str).filter(|name| {
+            name.strip_prefix("RESOLUTE_").is_some_and(|rest| !rest.starts_with('_') && rest.contains("__"))
+        })
+    }
+
     /// Every `RESOLUTE__SECTION__KEY` as (variable, section, key, value), in order of name.
     pub fn settings(&self) -> impl Iterator<Item = (&str, String, String, &str)> {
         self.variables.iter().filter_map(|(name, value)| {

@@ -37,8 +37,7 @@ pub fn load(
 ) -> Result<Loaded, ConfigError> {
     let mut faults = Vec::new();
     let mut settings = Table::try_from(Config::default()).expect("defaults are a table");
-    let file =
-        file.map(Path::to_path_buf).or_else(|| Some(DEFAULT_FILE.into()).filter(|f: &PathBuf| f.exists()));
+    let file = find_file(file);
     if let Some(path) = &file {
         lay_file(&mut settings, path, &mut faults);
     }
@@ -53,8 +52,18 @@ pub fn load(
         return Err(ConfigError(faults));
     }
     let config: Config = settings.try_into().map_err(|error| ConfigError(vec![error.to_string()]))?;
-    let warnings = check::check(&config).map_err(ConfigError)?;
+    let mut warnings = check::check(&config).map_err(ConfigError)?;
+    warnings.extend(
+        environment
+            .near_misses()
+            .map(|name| format!("{name}: not read; variables begin with RESOLUTE__, with two underscores")),
+    );
     Ok(Loaded { config, warnings, file })
+}
+
+/// The file that is read: the one named, else [`DEFAULT_FILE`] if it exists.
+pub fn find_file(named: Option<&Path>) -> Option<PathBuf> {
+    named.map(Path::to_path_buf).or_else(|| Some(DEFAULT_FILE.into()).filter(|f: &PathBuf| f.exists()))
 }
 
 fn lay_file(settings: &mut Table, path: &Path, faults: &mut Vec<String>) {
@@ -115,16 +124,23 @@ fn lay(
     given: Given<'_>,
     faults: &mut Vec<String>,
 ) {
+    let sections = names(settings);
     let Some(Value::Table(keys)) = settings.get_mut(section) else {
-        return faults.push(format!("{place}: there is no section `{section}`"));
+        return faults.push(format!("{place}: there is no section `{section}` (known: {sections})"));
     };
+    let known = names(keys);
     let Some(slot) = keys.get_mut(key) else {
-        return faults.push(format!("{place}: there is no setting `{key}` in section `{section}`"));
+        return faults
+            .push(format!("{place}: there is no setting `{key}` in section `{section}` (known: {known})"));
     };
     match coerce(slot, given) {
         Ok(value) => *slot = value,
         Err(expected) => faults.push(format!("{place}: expected {expected}")),
     }
+}
+
+fn names(table: &Table) -> String {
+    table.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// The given value in the type of the default, or a description of that type. A secret's text is not repeated.
@@ -204,6 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn a_prefix_with_one_underscore_warns_and_what_an_orchestrator_sets_does_not() {
+        let loaded =
+            with(&[("RESOLUTE_SERVER__LISTEN", "x"), ("RESOLUTE_PORT_8080_TCP", "x")]).expect("valid");
+        assert_eq!(loaded.warnings.len(), 1, "{:?}", loaded.warnings);
+        assert!(loaded.warnings[0].starts_with("RESOLUTE_SERVER__LISTEN:"), "{:?}", loaded.warnings);
+    }
+
+    #[test]
     fn every_fault_is_named_at_once() {
         let faults = with(&[
             ("RESOLUTE__SERVER__LISTENN", "x"),
@@ -216,6 +240,7 @@ mod tests {
         .expect_err("faulty")
         .0;
         assert_eq!(faults.len(), 6, "{faults:#?}");
+        assert!(faults.iter().any(|f| f.contains("listen, max_connections, ")), "{faults:#?}");
         for name in ["LISTENN", "NOPE", "RESOLUTE__SERVER:", "MAX_CONNECTIONS", "METRICS_PUBLIC", "PORT"] {
             assert!(faults.iter().any(|f| f.contains(name)), "{name} not in {faults:#?}");
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use environment::Environment;
-pub use load::{ConfigError, Overrides, load};
+pub use load::{ConfigError, Overrides, find_file, load};
 
 /// All settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
