@@ -18,6 +18,15 @@ const DEMO: &str = "demo";
 /// Makes the demo tenant on an empty database, and prints what to try at `origin`.
 pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
     let key = if store::any_tenant(app.db.management()).await? { None } else { Some(make(app).await?) };
+    // A name is made once: on a later start, and beside the README's `hello`, the same lines would end in a 409.
+    let mint = if key.is_some() {
+        format!(
+            "curl -i {origin}/api/v1/purls -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' -d '{{\"domain\":\"{DEMO}\",\"name\":\"first\",\"target\":\"https://example.org/\"}}'\n  \
+             curl -i {origin}/{DEMO}/first\n  "
+        )
+    } else {
+        String::new()
+    };
     let key = match &key {
         Some(key) => format!(
             "Tenant `{DEMO}`, domain `{DEMO}` and an admin key were made. The key is shown this once:\n\n  export KEY={}\n",
@@ -31,9 +40,7 @@ pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
     };
     let greeting = format!(
         "\nresolute serves on {origin}\n\n{key}\nTry, in another terminal:\n\n  \
-         curl -i {origin}/api/v1/purls -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' -d '{{\"domain\":\"{DEMO}\",\"name\":\"hello\",\"target\":\"https://example.org/\"}}'\n  \
-         curl -i {origin}/{DEMO}/hello\n  \
-         curl {origin}/health/headroom\n\n\
+         {mint}curl {origin}/health/headroom\n\n\
          Ctrl-C stops the server and its database.\n"
     );
     if let Err(error) = super::print_line(greeting) {

@@ -183,7 +183,9 @@ fn closing(report: &FileReport, dry_run: bool) -> &'static str {
     let counts = report.counts;
     if dry_run {
         "; a dry run, nothing was changed"
-    } else if counts.held > 0 || (counts.refused > 0 && counts.refused == counts.total()) {
+    } else if counts.held > 0 {
+        "; nothing was imported (--partial imports the lines that are held)"
+    } else if counts.refused > 0 && counts.refused == counts.total() {
         "; nothing was imported"
     } else if counts.created + counts.updated == 0 && counts.is_clean() {
         "; nothing to change"

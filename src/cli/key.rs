@@ -183,6 +183,9 @@ async fn list(args: &ListArgs, database: &Connected) -> anyhow::Result<()> {
         print_json(&json!({ "keys": rows }))?;
         return Ok(());
     }
+    if !keys.is_empty() {
+        print_line(format_args!("{:<36}  {:<9}  {:<7}  last used  domains  label", "id", "scope", "state"))?;
+    }
     for key in &keys {
         let used = rfc3339(key.last_used_at).unwrap_or_else(|| "never used".into());
         let domains = if key.domains.is_empty() { "all domains".to_owned() } else { key.domains.join(",") };
@@ -195,7 +198,10 @@ async fn list(args: &ListArgs, database: &Connected) -> anyhow::Result<()> {
         ))?;
     }
     if keys.is_empty() {
-        eprintln!("no keys");
+        match &args.tenant {
+            Some(slug) => eprintln!("tenant `{slug}` has no keys"),
+            None => eprintln!("no keys of scope operator; --tenant SLUG lists those of a tenant"),
+        }
     }
     Ok(())
 }

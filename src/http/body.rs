@@ -148,8 +148,10 @@ impl<'a> Fields<'a> {
         mut item: impl FnMut(&'a Value, &str, &mut Vec<Fault>) -> Option<T>,
     ) -> Result<Vec<T>, Faulty> {
         self.known.push(name);
-        let Some(Value::Array(values)) = self.object.get(name) else {
-            return Err(self.fault(name, "must be an array"));
+        let values = match self.object.get(name) {
+            Some(Value::Array(values)) => values,
+            None => return Err(self.fault(name, "is required")),
+            Some(_) => return Err(self.fault(name, "must be an array")),
         };
         if !sizes.contains(&values.len()) {
             return Err(self.fault(

@@ -29,7 +29,7 @@ pub const UNAUTHENTICATED: ProblemCode = ProblemCode {
     code: "unauthenticated",
     status: 401,
     title: "No valid key",
-    help: "Send `Authorization: Bearer <key>`. The key is missing, malformed, unknown, expired or revoked; the answer does not say which.",
+    help: "Send `Authorization: Bearer <key>`. The key is missing, malformed, unknown, expired or revoked, or of the wrong kind: a ballot is cast with a ballot token (`rsb_…`), all else is managed with a key (`rsl_…`). The answer does not say which.",
 };
 /// 403.
 pub const FORBIDDEN: ProblemCode = ProblemCode {

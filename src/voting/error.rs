@@ -42,7 +42,7 @@ pub enum VotingError {
     #[error("the participant was removed")]
     ParticipantRemoved,
     /// Only a counted result is published.
-    #[error("the result is not counted yet")]
+    #[error("the result is not counted yet: close the poll")]
     NotCounted,
     /// From the database.
     #[error(transparent)]
