@@ -91,7 +91,8 @@ async fn list_main(
     }
 }
 
-/// The condition `status IN (404, 410) OR valid_until IS NOT NULL` is that of the partial index.
+/// The condition `status IN (404, 410) OR valid_until IS NOT NULL` is that of the partial index. `coalesce` hides
+/// the comparison from the planner, which would take it for so selective that it reads and sorts all of them.
 async fn list_apart(
     pool: &PgPool,
     domain: &Domain,
@@ -109,8 +110,8 @@ async fn list_apart(
                         tombstone_reason, successor, created_at, updated_at
                  FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key >= $3
                    AND (status IN (404, 410) OR valid_until IS NOT NULL)
-                   AND $6 = CASE WHEN status = 410 THEN 'withdrawn' WHEN valid_until <= $5 THEN 'expired'
-                                 WHEN status = 404 THEN 'temporarily_gone' ELSE 'live' END
+                   AND coalesce(CASE WHEN status = 410 THEN 'withdrawn' WHEN valid_until <= $5 THEN 'expired'
+                                     WHEN status = 404 THEN 'temporarily_gone' ELSE 'live' END = $6, false)
                  ORDER BY name_key LIMIT $4",
                 tenant_id,
                 domain_id,
@@ -130,8 +131,8 @@ async fn list_apart(
                         tombstone_reason, successor, created_at, updated_at
                  FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key < $3
                    AND (status IN (404, 410) OR valid_until IS NOT NULL)
-                   AND $6 = CASE WHEN status = 410 THEN 'withdrawn' WHEN valid_until <= $5 THEN 'expired'
-                                 WHEN status = 404 THEN 'temporarily_gone' ELSE 'live' END
+                   AND coalesce(CASE WHEN status = 410 THEN 'withdrawn' WHEN valid_until <= $5 THEN 'expired'
+                                     WHEN status = 404 THEN 'temporarily_gone' ELSE 'live' END = $6, false)
                  ORDER BY name_key DESC LIMIT $4",
                 tenant_id,
                 domain_id,
