@@ -99,7 +99,7 @@ mod tests {
         let cut = Seek::Before("구글/é\"\\".to_owned());
         let cursor = cursors().seal(&here, &cut).expect("sealed");
         assert_eq!(cursors().open(&here, &cursor), Some(cut));
-        let moved = ["".to_owned(), "d".to_owned()];
+        let moved = [String::new(), "d".to_owned()];
         let joined = ["d".to_owned()];
         for elsewhere in [
             place("keys", 1, &filters),
