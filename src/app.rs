@@ -12,8 +12,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::db::keyset::ListingEntry;
 use crate::db::statement::Statement;
 use crate::db::{Db, headroom};
+use crate::http::cursor::Cursors;
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
@@ -67,6 +69,11 @@ pub fn statements() -> Vec<&'static Statement> {
     purl::statements().into_iter().chain(voting::statements()).collect()
 }
 
+/// Every listing of this program.
+pub fn listings() -> Vec<ListingEntry> {
+    [tenancy::listings(), purl::listings(), voting::listings()].into_iter().flatten().collect()
+}
+
 /// Every metric of this program.
 pub fn metrics() -> Vec<&'static Metric> {
     telemetry::ALL.iter().chain(headroom::METRICS).collect()
@@ -116,7 +123,8 @@ impl App {
             router = router.merge(self.metrics());
         }
         let authenticator = Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()));
-        self.layered(router.layer(authenticator).fallback_service(purl::resolution(purls)))
+        let cursors = Extension(Cursors::new(&self.secret));
+        self.layered(router.layer(authenticator).layer(cursors).fallback_service(purl::resolution(purls)))
     }
 
     /// What the operator's listener serves.

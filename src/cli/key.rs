@@ -172,7 +172,7 @@ async fn list(args: &ListArgs, database: &Connected) -> anyhow::Result<()> {
         Some(slug) => Some(tenant_id(slug, database).await?),
         None => None,
     };
-    let keys = store::list_keys(database.db.management(), tenant).await?;
+    let keys = store::list_all_keys(database.db.management(), tenant).await?;
     let now = Clock::system().now();
     if args.json {
         let rows: Vec<_> = keys.iter().map(|key| json!({

@@ -3,11 +3,13 @@
 
 pub mod auth;
 pub mod body;
+pub mod cursor;
 pub mod etag;
 pub mod fields;
 pub mod health;
 pub mod id;
 pub mod json;
+pub mod paging;
 pub mod patience;
 pub mod problem;
 pub mod problem_codes;

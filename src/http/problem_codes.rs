@@ -24,6 +24,13 @@ pub const BAD_PATH: ProblemCode = ProblemCode {
     title: "The path is malformed",
     help: "The path has a broken percent-escape or does not decode to UTF-8.",
 };
+/// 400 a cursor that was not made for this listing.
+pub const CURSOR_INVALID: ProblemCode = ProblemCode {
+    code: "cursor_invalid",
+    status: 400,
+    title: "The cursor is not one of this listing",
+    help: "A cursor is good for the listing, tenant and filters that it was made for, and only unchanged. Follow the links of a page as they are, or start again without a cursor.",
+};
 /// 401.
 pub const UNAUTHENTICATED: ProblemCode = ProblemCode {
     code: "unauthenticated",
@@ -121,6 +128,7 @@ pub const ALL: &[&ProblemCode] = &[
     &BAD_JSON,
     &BAD_HEADER,
     &BAD_PATH,
+    &CURSOR_INVALID,
     &UNAUTHENTICATED,
     &FORBIDDEN,
     &NOT_FOUND,

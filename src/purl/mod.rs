@@ -19,7 +19,18 @@ pub mod write;
 pub use api::{Purls, ROUTES, resolution, router};
 pub use segment::SegmentFault;
 
+use crate::db::keyset::ListingEntry;
 use crate::db::statement::Statement;
+
+/// Every listing of this feature.
+pub fn listings() -> Vec<ListingEntry> {
+    vec![
+        store::name_list::NAMES.entry(),
+        store::name_list::NAMES_APART.entry(),
+        store::domain_list::DOMAINS.entry(),
+        store::revisions::REVISIONS.entry(),
+    ]
+}
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {

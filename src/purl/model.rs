@@ -222,6 +222,14 @@ pub enum State {
 }
 
 impl State {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Live, Self::TemporarilyGone, Self::Expired, Self::Withdrawn];
+
+    /// The state of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+
     /// The word of the API.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -8,3 +8,10 @@ pub mod store;
 
 pub use api::{ROUTES, Tenancy, router};
 pub use authenticate::authenticator;
+
+use crate::db::keyset::ListingEntry;
+
+/// Every listing of this feature.
+pub fn listings() -> Vec<ListingEntry> {
+    vec![store::key_list::KEYS.entry()]
+}

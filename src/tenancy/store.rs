@@ -1,5 +1,7 @@
 //! SQL of tenants and keys. The key directory is global: a request finds its tenant here.
 
+pub mod key_list;
+
 use sqlx::PgPool;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -192,7 +194,7 @@ pub async fn find_key(
 }
 
 /// All keys of a tenant (None: the operator's), in order of creation. For the command line.
-pub async fn list_keys(pool: &PgPool, tenant_id: Option<i64>) -> Result<Vec<KeyRow>, Error> {
+pub async fn list_all_keys(pool: &PgPool, tenant_id: Option<i64>) -> Result<Vec<KeyRow>, Error> {
     let rows = sqlx::query_as!(
         KeyRow,
         r#"SELECT api_key_id, tenant_id, scope, label, created_at, expires_at, revoked_at, last_used_at,

@@ -90,6 +90,12 @@ impl Voting {
         Ok(meeting)
     }
 
+    /// The tenant's meeting.
+    pub async fn get_meeting(&self, tenant_id: i64, meeting_id: i64) -> Result<Meeting, VotingError> {
+        let mut conn = self.db.management().acquire().await?;
+        find_meeting(&mut conn, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)
+    }
+
     /// Takes a meeting to a state. One that is there already stays as it is, so a retry is harmless.
     pub async fn step_meeting(
         &self,
@@ -100,12 +106,12 @@ impl Voting {
         let tx = Tx::begin(self.db.hot().await?, "step_meeting").await?;
         self.step_within(tx.client(), tenant_id, meeting_id, to).await?;
         tx.commit().await?;
-        let after = async {
-            let mut conn = self.db.management().acquire().await?;
-            find_meeting(&mut conn, tenant_id, meeting_id).await
-        };
+        let after = self.get_meeting(tenant_id, meeting_id).await;
         // The step is taken: a failure from here on must not say that nothing was written.
-        after.await.map_err(db::Error::during_commit)?.ok_or(VotingError::NotFound)
+        after.map_err(|error| match error {
+            VotingError::Db(error) => error.during_commit().into(),
+            other => other,
+        })
     }
 
     async fn step_within(

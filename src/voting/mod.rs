@@ -26,6 +26,7 @@ pub use api::{ROUTES, router};
 
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::db::keyset::ListingEntry;
 use crate::db::statement::Statement;
 use crate::ids::Ids;
 
@@ -38,6 +39,15 @@ pub struct Voting {
     pub clock: Clock,
     /// Tokens, salts and record keys.
     pub ids: Ids,
+}
+
+/// Every listing of this feature.
+pub fn listings() -> Vec<ListingEntry> {
+    vec![
+        store::meeting_list::MEETINGS.entry(),
+        store::participant_list::PARTICIPANTS.entry(),
+        store::poll_list::POLLS.entry(),
+    ]
 }
 
 /// Every hot statement of this feature, for the census.

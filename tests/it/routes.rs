@@ -80,9 +80,10 @@ async fn what_does_not_exist_is_404_and_bad_bodies_are_problems_on_every_route()
         }
         let answer = call(&admin, &route).await;
         let status = answer.status.as_u16();
-        let fine = matches!(status, 404 | 422 | 428);
+        let listing = route.method == "GET" && !route.path.contains('{') && !route.path.ends_with('/');
+        let fine = matches!(status, 404 | 422 | 428) || (listing && status == 200);
         assert!(fine, "{route:?}: {status} {}", answer.text());
-        if route.method == "GET" {
+        if route.method == "GET" && !listing {
             assert_eq!(status, 404, "{route:?}");
         }
         if matches!(route.method, "POST" | "PUT") {

@@ -41,9 +41,14 @@ fn check_rights(caller: &Caller, domain: &Domain, directory: &[Domain]) -> Resul
 /// The caller's domain at the path behind `prefix`.
 pub async fn domain(state: &Purls, caller: &Caller, uri: &Uri, prefix: &str) -> Result<Domain, Problem> {
     let path = DomainPath::parse(&decoded(uri, prefix)?).map_err(|_| Problem::not_found())?;
+    domain_at(state, caller, &path).await
+}
+
+/// The caller's domain at `path`.
+pub async fn domain_at(state: &Purls, caller: &Caller, path: &DomainPath) -> Result<Domain, Problem> {
     let directory =
         domains::list_domains(state.db.management(), &domain_path::candidates(path.as_str())).await?;
-    let domain = directory.iter().find(|domain| domain.path == path).ok_or_else(Problem::not_found)?;
+    let domain = directory.iter().find(|domain| domain.path == *path).ok_or_else(Problem::not_found)?;
     check_rights(caller, domain, &directory)?;
     Ok(domain.clone())
 }

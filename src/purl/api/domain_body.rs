@@ -18,13 +18,14 @@ use crate::purl::store::domains;
 /// A year, the longest life of a cached answer.
 const MAX_CACHE_SECONDS: i64 = 31_536_000;
 
+/// A domain.
 #[derive(Serialize)]
-struct Body<'a> {
+pub struct Body {
     #[serde(with = "ids::as_string")]
     id: i64,
-    path: &'a str,
+    path: String,
     url: String,
-    owner: &'a str,
+    owner: String,
     case_insensitive: bool,
     trailing_slash: &'static str,
     query: &'static str,
@@ -36,26 +37,33 @@ struct Body<'a> {
     updated_at: OffsetDateTime,
 }
 
+impl Body {
+    /// The domain as it is now, of the tenant with the slug `owner`.
+    pub fn of(state: &Purls, owner: &str, domain: &Domain) -> Self {
+        let policies = &domain.policies;
+        Self {
+            id: domain.domain_id,
+            path: domain.path.to_string(),
+            url: format!("{}/{}", state.origin, raw_path::encode(domain.path.as_str())),
+            owner: owner.to_owned(),
+            case_insensitive: domain.case_insensitive,
+            trailing_slash: policies.trailing_slash.as_str(),
+            query: policies.query.as_str(),
+            default_status: policies.default_status.code(),
+            cache_seconds: policies.cache_seconds,
+            created_at: domain.created_at,
+            updated_at: domain.updated_at,
+        }
+    }
+}
+
 /// The domain as an answer with its ETag; a new one with its Location.
 pub async fn answer(state: &Purls, status: StatusCode, domain: &Domain) -> Result<Response, Problem> {
     let owner = domains::find_owner(state.db.management(), domain.owner_tenant_id).await?;
-    let encoded = raw_path::encode(domain.path.as_str());
-    let policies = &domain.policies;
-    let body = Body {
-        id: domain.domain_id,
-        path: domain.path.as_str(),
-        url: format!("{}/{encoded}", state.origin),
-        owner: owner.as_deref().unwrap_or_default(),
-        case_insensitive: domain.case_insensitive,
-        trailing_slash: policies.trailing_slash.as_str(),
-        query: policies.query.as_str(),
-        default_status: policies.default_status.code(),
-        cache_seconds: policies.cache_seconds,
-        created_at: domain.created_at,
-        updated_at: domain.updated_at,
-    };
+    let body = Body::of(state, owner.as_deref().unwrap_or_default(), domain);
     let mut response =
         (status, [(header::ETAG, etag::of_revision(domain.generation))], Json(body)).into_response();
+    let encoded = raw_path::encode(domain.path.as_str());
     if status == StatusCode::CREATED
         && let Ok(location) = format!("/api/v1/domains/{encoded}").try_into()
     {

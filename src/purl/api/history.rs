@@ -1,30 +1,16 @@
 //! GET /api/v1/purl-revisions/{full path}
 
-use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::Uri;
 use serde::Serialize;
-use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{Purls, addressed};
-use crate::http::Problem;
 use crate::http::auth::{InDomains, MayRead};
-use crate::http::id;
-use crate::http::query::QueryObject;
-use crate::purl::store::names::{self, Revision};
-
-const DEFAULT_LIMIT: i64 = 50;
-const MAX_LIMIT: i64 = 200;
-
-#[derive(Serialize)]
-struct Body {
-    items: Vec<Item>,
-    /// What `before` of the next, older, page is; absent on the last.
-    next_before: Option<i64>,
-}
+use crate::http::{Problem, paging};
+use crate::purl::store::revisions::{REVISIONS, Revision, list_revisions};
 
 #[derive(Serialize)]
 struct Item {
@@ -60,32 +46,17 @@ impl From<Revision> for Item {
     }
 }
 
-/// A number in a query, which arrives as text.
-fn number(max: i64) -> impl FnOnce(&Value) -> Result<i64, String> {
-    move |value| {
-        let number = value.as_str().and_then(id::parse).filter(|number| *number <= max);
-        number.ok_or_else(|| format!("must be a whole number from 1 to {max}"))
-    }
-}
-
-/// Every state the name has had, the newest first. `before` (a revision) and `limit` walk it.
+/// Every state the name has had, the newest first.
 pub async fn list(
     State(state): State<Purls>,
     InDomains(MayRead(caller)): InDomains<MayRead>,
     uri: Uri,
-    query: QueryObject,
+    query: paging::Query,
 ) -> Result<Response, Problem> {
-    let mut reader = query.fields();
-    let before = reader.optional("before", number(i64::MAX));
-    let limit = reader.optional("limit", number(MAX_LIMIT));
-    reader.finish()?;
-    let (before, limit) = (before?.unwrap_or(i64::MAX), limit?.unwrap_or(DEFAULT_LIMIT));
-
+    query.unfiltered()?;
     let (domain, purl) = addressed::purl(&state, &caller, &uri, "/api/v1/purl-revisions").await?;
-    let pool = state.db.management();
-    let found = names::list_revisions(pool, &domain, &purl.name_key, before, limit).await?;
-    // Revisions are numbered without gaps from 1, so the last one says whether there are older ones.
-    let next_before = found.last().map(|oldest| oldest.revision).filter(|oldest| *oldest > 1);
-    let items = found.into_iter().map(Item::from).collect();
-    Ok(Json(Body { items, next_before }).into_response())
+    let filters = vec![domain.domain_id.to_string(), purl.name_key.clone()];
+    let asked = query.page_of(&REVISIONS, caller.tenant_id, filters)?;
+    let page = list_revisions(state.db.management(), &domain, &purl.name_key, &asked.window).await?;
+    asked.answer(page.map(Item::from))
 }

@@ -3,6 +3,7 @@
 mod addressed;
 mod domain_body;
 mod domain_create;
+mod domain_list;
 mod domain_read;
 mod domain_update;
 mod gone;
@@ -11,6 +12,7 @@ mod negotiate;
 pub mod problems;
 mod purl_body;
 mod purl_create;
+mod purl_list;
 mod purl_read;
 mod purl_update;
 mod purl_withdraw;
@@ -19,7 +21,7 @@ mod root;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::get;
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -49,11 +51,13 @@ impl Purls {
 /// The routes. Resolution is the fallback of the whole table and stands in no row.
 pub const ROUTES: &[Route] = &[
     Route::new("POST", "/api/v1/domains", Access::EditOrOperate),
+    Route::new("GET", "/api/v1/domains", Access::Read),
     Route::new("GET", "/api/v1/domains/", Access::Read),
     Route::new("PUT", "/api/v1/domains/", Access::Edit),
     Route::new("GET", "/api/v1/domains/{*path}", Access::Read),
     Route::new("PUT", "/api/v1/domains/{*path}", Access::Edit),
     Route::new("POST", "/api/v1/purls", Access::Mint),
+    Route::new("GET", "/api/v1/purls", Access::Read),
     Route::new("GET", "/api/v1/purls/{*path}", Access::Read),
     Route::new("PUT", "/api/v1/purls/{*path}", Access::Edit),
     Route::new("DELETE", "/api/v1/purls/{*path}", Access::Tombstone),
@@ -64,10 +68,10 @@ pub const ROUTES: &[Route] = &[
 pub fn router(state: Purls) -> Router {
     let domain = || get(domain_read::read).put(domain_update::update);
     Router::new()
-        .route("/api/v1/domains", post(domain_create::create))
+        .route("/api/v1/domains", get(domain_list::list).post(domain_create::create))
         .route("/api/v1/domains/", domain())
         .route("/api/v1/domains/{*path}", domain())
-        .route("/api/v1/purls", post(purl_create::create))
+        .route("/api/v1/purls", get(purl_list::list).post(purl_create::create))
         .route(
             "/api/v1/purls/{*path}",
             get(purl_read::read).put(purl_update::update).delete(purl_withdraw::withdraw),

@@ -15,21 +15,22 @@ use crate::purl::model::{Domain, Purl, Status};
 use crate::purl::raw_path;
 use crate::purl::target::{OwnAddress, Target};
 
+/// A name.
 #[derive(Serialize)]
-struct Body<'a> {
+pub struct Body {
     #[serde(with = "ids::as_string")]
     id: i64,
-    domain: &'a str,
-    name: &'a str,
+    domain: String,
+    name: String,
     url: String,
     state: &'static str,
     status: u16,
     partial: bool,
-    target: Option<&'a str>,
+    target: Option<String>,
     #[serde(with = "time::serde::rfc3339::option")]
     valid_until: Option<OffsetDateTime>,
-    reason: Option<&'a str>,
-    successor: Option<&'a str>,
+    reason: Option<String>,
+    successor: Option<String>,
     revision: i64,
     #[serde(with = "time::serde::rfc3339")]
     created_at: OffsetDateTime,
@@ -37,27 +38,34 @@ struct Body<'a> {
     updated_at: OffsetDateTime,
 }
 
+impl Body {
+    /// The name as it is now.
+    pub fn of(state: &Purls, domain: &Domain, purl: Purl) -> Self {
+        Self {
+            id: purl.purl_id,
+            domain: domain.path.to_string(),
+            url: format!("{}/{}", state.origin, raw_path::encode(&domain.path.join(&purl.name))),
+            state: purl.state(state.clock.now()).as_str(),
+            name: purl.name,
+            status: purl.status,
+            partial: purl.is_partial,
+            target: purl.target,
+            valid_until: purl.valid_until,
+            reason: purl.tombstone_reason,
+            successor: purl.successor,
+            revision: purl.revision,
+            created_at: purl.created_at,
+            updated_at: purl.updated_at,
+        }
+    }
+}
+
 /// The name as an answer with its ETag; a new one with its Location.
 pub fn answer(state: &Purls, status: StatusCode, domain: &Domain, purl: &Purl) -> Response {
-    let encoded = raw_path::encode(&domain.path.join(&purl.name));
-    let body = Body {
-        id: purl.purl_id,
-        domain: domain.path.as_str(),
-        name: &purl.name,
-        url: format!("{}/{encoded}", state.origin),
-        state: purl.state(state.clock.now()).as_str(),
-        status: purl.status,
-        partial: purl.is_partial,
-        target: purl.target.as_deref(),
-        valid_until: purl.valid_until,
-        reason: purl.tombstone_reason.as_deref(),
-        successor: purl.successor.as_deref(),
-        revision: purl.revision,
-        created_at: purl.created_at,
-        updated_at: purl.updated_at,
-    };
+    let body = Body::of(state, domain, purl.clone());
     let mut response =
         (status, [(header::ETAG, etag::of_revision(purl.revision))], Json(body)).into_response();
+    let encoded = raw_path::encode(&domain.path.join(&purl.name));
     if status == StatusCode::CREATED
         && let Ok(location) = format!("/api/v1/purls/{encoded}").try_into()
     {

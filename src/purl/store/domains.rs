@@ -5,10 +5,10 @@ use sqlx::{PgConnection, PgPool};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::domain_list::DomainRow;
 use crate::db;
 use crate::purl::domain_path::{self, DomainPath};
 use crate::purl::model::{Domain, Policies};
-use crate::purl::row;
 use crate::purl::rules::{self, Creator, DomainRefusal};
 
 /// Most names that a refusal for shadowing lists.
@@ -162,7 +162,8 @@ pub async fn list_domains(pool: &PgPool, paths: &[&str]) -> Result<Vec<Domain>, 
 
 async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec<Domain>, db::Error> {
     let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        DomainRow,
         "SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at, s.generation, s.has_names,
                 s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds, s.updated_at
          FROM domains d
@@ -172,25 +173,7 @@ async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec
     )
     .fetch_all(connection)
     .await?;
-    rows.into_iter()
-        .map(|found| {
-            let (slash, query) = (&found.trailing_slash, &found.query_policy);
-            let policies =
-                row::policies(found.domain_id, slash, query, found.default_status, found.cache_seconds)?;
-            Ok(Domain {
-                domain_id: found.domain_id,
-                path: DomainPath::from_stored(found.path),
-                home_tenant_id: found.home_tenant_id,
-                owner_tenant_id: found.owner_tenant_id,
-                generation: found.generation,
-                has_names: found.has_names,
-                case_insensitive: found.case_insensitive,
-                policies,
-                created_at: found.created_at,
-                updated_at: found.updated_at,
-            })
-        })
-        .collect()
+    rows.into_iter().map(Domain::try_from).collect()
 }
 
 /// The whole directory's paths, for a check of many names at once.

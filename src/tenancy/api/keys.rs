@@ -16,8 +16,10 @@ use crate::http::auth::{MayAdminister, Scope};
 use crate::http::body::JsonObject;
 use crate::http::fields;
 use crate::http::id::TextPath;
+use crate::http::paging;
 use crate::http::problem_codes::INVALID;
 use crate::tenancy::key::ApiKey;
+use crate::tenancy::store::key_list::{KEYS, list_keys};
 use crate::tenancy::store::{self, KeyRow, NewKey};
 
 #[derive(Serialize)]
@@ -133,6 +135,18 @@ pub async fn create(
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
     Ok((StatusCode::CREATED, headers, Json(shown)).into_response())
+}
+
+/// GET /api/v1/keys
+pub async fn list(
+    State(state): State<Tenancy>,
+    MayAdminister(caller): MayAdminister,
+    query: paging::Query,
+) -> Result<Response, Problem> {
+    query.unfiltered()?;
+    let asked = query.page_of(&KEYS, caller.tenant_id, Vec::new())?;
+    let page = list_keys(state.db.management(), caller.tenant_id, &asked.window).await?;
+    asked.answer(page.map(Key::from))
 }
 
 /// GET /api/v1/keys/{id}

@@ -28,6 +28,7 @@ pub const ROUTES: &[Route] = &[
     Route::new("POST", "/api/v1/tenants", Access::Operate),
     Route::new("GET", "/api/v1/tenants/{slug}", Access::Operate),
     Route::new("POST", "/api/v1/keys", Access::Administer),
+    Route::new("GET", "/api/v1/keys", Access::Administer),
     Route::new("GET", "/api/v1/keys/{id}", Access::Administer),
     Route::new("DELETE", "/api/v1/keys/{id}", Access::Administer),
 ];
@@ -37,7 +38,7 @@ pub fn router(state: Tenancy) -> Router {
     Router::new()
         .route("/api/v1/tenants", post(tenants::create))
         .route("/api/v1/tenants/{slug}", get(tenants::read))
-        .route("/api/v1/keys", post(keys::create))
+        .route("/api/v1/keys", get(keys::list).post(keys::create))
         .route("/api/v1/keys/{id}", get(keys::read).delete(keys::revoke))
         .with_state(state)
 }

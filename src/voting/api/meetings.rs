@@ -1,18 +1,19 @@
-//! Meetings: making one, reading it, taking it to a state.
+//! Meetings: making one, reading it, listing them, taking one to a state.
 
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::views;
+use super::views::{self, MeetingView};
 use crate::http::Problem;
 use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::body::JsonObject;
 use crate::http::fields;
 use crate::http::id::IdPath;
+use crate::http::paging;
 use crate::voting::Voting;
 use crate::voting::model::MeetingState;
-use crate::voting::store::meetings::find_meeting;
+use crate::voting::store::meeting_list::{MEETINGS, list_meetings};
 
 /// POST /api/v1/meetings
 pub async fn create(
@@ -27,15 +28,25 @@ pub async fn create(
     Ok(views::meeting(StatusCode::CREATED, meeting))
 }
 
+/// GET /api/v1/meetings
+pub async fn list(
+    State(voting): State<Voting>,
+    MayObserve(caller): MayObserve,
+    query: paging::Query,
+) -> Result<Response, Problem> {
+    query.unfiltered()?;
+    let asked = query.page_of(&MEETINGS, caller.tenant_id, Vec::new())?;
+    let page = list_meetings(voting.db.management(), caller.tenant_id, &asked.window).await?;
+    asked.answer(page.map(MeetingView::from))
+}
+
 /// GET /api/v1/meetings/{id}
 pub async fn read(
     State(voting): State<Voting>,
     MayObserve(caller): MayObserve,
     IdPath(meeting_id): IdPath,
 ) -> Result<Response, Problem> {
-    let mut conn = voting.db.management().acquire().await?;
-    let meeting =
-        find_meeting(&mut conn, caller.tenant_id, meeting_id).await?.ok_or_else(Problem::not_found)?;
+    let meeting = voting.get_meeting(caller.tenant_id, meeting_id).await?;
     Ok(views::meeting(StatusCode::OK, meeting))
 }
 

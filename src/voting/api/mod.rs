@@ -24,11 +24,13 @@ use crate::http::route::{Access, Route};
 /// The routes.
 pub const ROUTES: &[Route] = &[
     Route::new("POST", "/api/v1/meetings", Access::Edit),
+    Route::new("GET", "/api/v1/meetings", Access::Read),
     Route::new("GET", "/api/v1/meetings/{id}", Access::Read),
     Route::new("POST", "/api/v1/meetings/{id}/state", Access::Edit),
     Route::new("GET", "/api/v1/meetings/{id}/participants", Access::Read),
     Route::new("POST", "/api/v1/meetings/{id}/participants", Access::Edit),
     Route::new("POST", "/api/v1/meetings/{id}/polls", Access::Edit),
+    Route::new("GET", "/api/v1/meetings/{id}/polls", Access::Read),
     Route::new("DELETE", "/api/v1/participants/{id}", Access::Edit),
     Route::new("POST", "/api/v1/participants/{id}/token", Access::Edit),
     Route::new("GET", "/api/v1/polls/{id}", Access::ReadOrBallotToken),
@@ -48,11 +50,11 @@ pub const ROUTES: &[Route] = &[
 /// The router, closed over its own state.
 pub fn router(state: Voting) -> Router {
     Router::new()
-        .route("/api/v1/meetings", post(meetings::create))
+        .route("/api/v1/meetings", get(meetings::list).post(meetings::create))
         .route("/api/v1/meetings/{id}", get(meetings::read))
         .route("/api/v1/meetings/{id}/state", post(meetings::step))
         .route("/api/v1/meetings/{id}/participants", get(participants::list).post(add_participants::add))
-        .route("/api/v1/meetings/{id}/polls", post(polls::create))
+        .route("/api/v1/meetings/{id}/polls", get(polls::list).post(polls::create))
         .route("/api/v1/participants/{id}", delete(participants::remove))
         .route("/api/v1/participants/{id}/token", post(participants::reissue_token))
         .route("/api/v1/polls/{id}", get(polls::read).put(polls::change))

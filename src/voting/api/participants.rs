@@ -10,21 +10,23 @@ use super::views::ParticipantView;
 use crate::http::Problem;
 use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::id::IdPath;
+use crate::http::paging;
 use crate::voting::Voting;
-use crate::voting::store::meetings::find_meeting;
-use crate::voting::store::participants::list_participants;
+use crate::voting::store::participant_list::{PARTICIPANTS, list_participants};
 
 /// GET /api/v1/meetings/{id}/participants
 pub async fn list(
     State(voting): State<Voting>,
     MayObserve(caller): MayObserve,
     IdPath(meeting_id): IdPath,
+    query: paging::Query,
 ) -> Result<Response, Problem> {
-    let mut conn = voting.db.management().acquire().await?;
-    find_meeting(&mut conn, caller.tenant_id, meeting_id).await?.ok_or_else(Problem::not_found)?;
-    let rows = list_participants(&mut conn, caller.tenant_id, meeting_id).await?;
-    let views: Vec<ParticipantView> = rows.into_iter().map(Into::into).collect();
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(json!({ "participants": views }))).into_response())
+    query.unfiltered()?;
+    voting.get_meeting(caller.tenant_id, meeting_id).await?;
+    let asked = query.page_of(&PARTICIPANTS, caller.tenant_id, vec![meeting_id.to_string()])?;
+    let pool = voting.db.management();
+    let page = list_participants(pool, caller.tenant_id, meeting_id, &asked.window).await?;
+    asked.answer(page.map(ParticipantView::from))
 }
 
 /// POST /api/v1/participants/{id}/token

@@ -1,17 +1,20 @@
-//! Polls: making one, reading it, changing a draft.
+//! Polls: making one, reading it, listing those of a meeting, changing a draft.
 
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 
 use super::viewer::Viewer;
+use super::views::PollView;
 use super::{poll_settings, views};
 use crate::http::Problem;
-use crate::http::auth::MayEdit;
+use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::body::JsonObject;
 use crate::http::etag::IfMatch;
 use crate::http::id::IdPath;
+use crate::http::paging;
 use crate::voting::Voting;
+use crate::voting::store::poll_list::{POLLS, list_polls};
 
 /// POST /api/v1/meetings/{id}/polls
 pub async fn create(
@@ -23,6 +26,20 @@ pub async fn create(
     let settings = poll_settings::read(&body)?;
     let poll = voting.create_poll(caller.tenant_id, meeting_id, &settings).await?;
     Ok(views::poll(StatusCode::CREATED, poll))
+}
+
+/// GET /api/v1/meetings/{id}/polls
+pub async fn list(
+    State(voting): State<Voting>,
+    MayObserve(caller): MayObserve,
+    IdPath(meeting_id): IdPath,
+    query: paging::Query,
+) -> Result<Response, Problem> {
+    query.unfiltered()?;
+    voting.get_meeting(caller.tenant_id, meeting_id).await?;
+    let asked = query.page_of(&POLLS, caller.tenant_id, vec![meeting_id.to_string()])?;
+    let page = list_polls(voting.db.management(), caller.tenant_id, meeting_id, &asked.window).await?;
+    asked.answer(page.map(PollView::from))
 }
 
 /// GET /api/v1/polls/{id}

@@ -15,7 +15,7 @@ use crate::voting::store::{meetings, participants, polls};
 
 /// A meeting.
 #[derive(Serialize)]
-struct MeetingView {
+pub struct MeetingView {
     #[serde(with = "crate::ids::as_string")]
     id: i64,
     title: String,
@@ -24,17 +24,24 @@ struct MeetingView {
     updated_at: String,
 }
 
+impl From<meetings::Meeting> for MeetingView {
+    fn from(meeting: meetings::Meeting) -> Self {
+        Self {
+            id: meeting.meeting_id,
+            title: meeting.title,
+            state: meeting.state,
+            created_at: instant_text(meeting.created_at),
+            updated_at: instant_text(meeting.updated_at),
+        }
+    }
+}
+
 /// Renders a meeting with its ETag.
 pub fn meeting(status: StatusCode, meeting: meetings::Meeting) -> Response {
-    let view = MeetingView {
-        id: meeting.meeting_id,
-        title: meeting.title,
-        state: meeting.state,
-        created_at: instant_text(meeting.created_at),
-        updated_at: instant_text(meeting.updated_at),
-    };
+    let revision = meeting.revision;
+    let view = MeetingView::from(meeting);
     let path = format!("/api/v1/meetings/{}", view.id);
-    resource(status, &path, meeting.revision, &view)
+    resource(status, &path, revision, &view)
 }
 
 #[derive(Serialize)]
@@ -46,7 +53,7 @@ struct OptionView {
 
 /// A poll. It has no number that tells who or how many voted, in any state.
 #[derive(Serialize)]
-struct PollView {
+pub struct PollView {
     #[serde(with = "crate::ids::as_string")]
     id: i64,
     #[serde(with = "crate::ids::as_string")]
@@ -68,37 +75,44 @@ struct PollView {
     created_at: String,
 }
 
+impl From<polls::Poll> for PollView {
+    fn from(poll: polls::Poll) -> Self {
+        let (state, result_state) = poll.shown_state();
+        let instant = |at: Option<OffsetDateTime>| at.map(instant_text);
+        // Past a deadline that nothing has materialised yet, the poll closed when the deadline passed.
+        let closed_at = poll.closed_at.or(poll.closes_at.filter(|_| state == PollState::Closed));
+        Self {
+            id: poll.poll_id,
+            meeting: poll.meeting_id,
+            title: poll.title,
+            description: poll.description,
+            ballot_kind: poll.ballot_kind,
+            secrecy: poll.secrecy,
+            results: poll.results,
+            options: poll
+                .options
+                .into_iter()
+                .map(|option| OptionView { id: option.option_id, title: option.title })
+                .collect(),
+            state,
+            result_state,
+            round: poll.round,
+            closes_at: instant(poll.closes_at),
+            opened_at: instant(poll.opened_at),
+            closed_at: instant(closed_at),
+            opening_hash: poll.opening_hash.as_deref().map(hex),
+            electorate_hash: poll.electorate_hash.as_deref().map(hex),
+            created_at: instant_text(poll.created_at),
+        }
+    }
+}
+
 /// Renders a poll with its ETag.
 pub fn poll(status: StatusCode, poll: polls::Poll) -> Response {
-    let (state, result_state) = poll.shown_state();
-    let instant = |at: Option<OffsetDateTime>| at.map(instant_text);
-    // Past a deadline that nothing has materialised yet, the poll closed when the deadline passed.
-    let closed_at = poll.closed_at.or(poll.closes_at.filter(|_| state == PollState::Closed));
-    let view = PollView {
-        id: poll.poll_id,
-        meeting: poll.meeting_id,
-        title: poll.title,
-        description: poll.description,
-        ballot_kind: poll.ballot_kind,
-        secrecy: poll.secrecy,
-        results: poll.results,
-        options: poll
-            .options
-            .into_iter()
-            .map(|option| OptionView { id: option.option_id, title: option.title })
-            .collect(),
-        state,
-        result_state,
-        round: poll.round,
-        closes_at: instant(poll.closes_at),
-        opened_at: instant(poll.opened_at),
-        closed_at: instant(closed_at),
-        opening_hash: poll.opening_hash.as_deref().map(hex),
-        electorate_hash: poll.electorate_hash.as_deref().map(hex),
-        created_at: instant_text(poll.created_at),
-    };
+    let generation = poll.generation;
+    let view = PollView::from(poll);
     let path = format!("/api/v1/polls/{}", view.id);
-    resource(status, &path, poll.generation, &view)
+    resource(status, &path, generation, &view)
 }
 
 fn resource(status: StatusCode, path: &str, revision: i64, view: &impl Serialize) -> Response {

@@ -42,33 +42,47 @@ pub async fn insert_meeting(
     .await?)
 }
 
-/// The meeting, if the tenant has it.
-pub async fn find_meeting(
-    conn: &mut PgConnection,
-    tenant_id: i64,
-    meeting_id: i64,
-) -> Result<Option<Meeting>, db::Error> {
-    let row = sqlx::query!(
-        "SELECT title, state, revision, created_at, updated_at FROM meetings
-         WHERE tenant_id = $1 AND meeting_id = $2",
-        tenant_id,
-        meeting_id
-    )
-    .fetch_optional(conn)
-    .await?;
-    row.map(|row| {
+/// A row of `meetings`.
+pub(super) struct MeetingRow {
+    pub(super) meeting_id: i64,
+    pub(super) title: String,
+    pub(super) state: String,
+    pub(super) revision: i64,
+    pub(super) created_at: OffsetDateTime,
+    pub(super) updated_at: OffsetDateTime,
+}
+
+impl TryFrom<MeetingRow> for Meeting {
+    type Error = db::Error;
+
+    fn try_from(row: MeetingRow) -> Result<Self, db::Error> {
         let state = MeetingState::parse(&row.state)
-            .ok_or_else(|| impossible("meetings", "state", &row.state, meeting_id))?;
-        Ok(Meeting {
-            meeting_id,
+            .ok_or_else(|| impossible("meetings", "state", &row.state, row.meeting_id))?;
+        Ok(Self {
+            meeting_id: row.meeting_id,
             title: row.title,
             state,
             revision: row.revision,
             created_at: row.created_at,
             updated_at: row.updated_at,
         })
-    })
-    .transpose()
+    }
+}
+
+/// The meeting, if the tenant has it.
+pub async fn find_meeting(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    meeting_id: i64,
+) -> Result<Option<Meeting>, db::Error> {
+    let row = sqlx::query_as!(
+        MeetingRow,
+        "SELECT meeting_id, title, state, revision, created_at, updated_at FROM meetings
+         WHERE tenant_id = $1 AND meeting_id = $2",
+        tenant_id,
+        meeting_id
+    );
+    row.fetch_optional(conn).await?.map(Meeting::try_from).transpose()
 }
 
 /// Locks the meeting, then reads it: what is read is what the lock protects. `None` if there is none.

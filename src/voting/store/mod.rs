@@ -2,9 +2,12 @@
 //!
 //! What happens under load (casting, closing) is in the hot files, on the other driver.
 
+pub mod meeting_list;
 pub mod meetings;
 pub mod opening;
+pub mod participant_list;
 pub mod participants;
+pub mod poll_list;
 pub mod polls;
 pub mod results;
 

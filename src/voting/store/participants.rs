@@ -135,36 +135,6 @@ pub async fn insert_participants(
     Ok(())
 }
 
-/// Everybody who is or was in the meeting, in order of id.
-pub async fn list_participants(
-    conn: &mut PgConnection,
-    tenant_id: i64,
-    meeting_id: i64,
-) -> Result<Vec<Participant>, db::Error> {
-    let rows = sqlx::query!(
-        "SELECT participant_id, name, email, external_reference, weight_micros, created_at, removed_at
-         FROM participants WHERE tenant_id = $1 AND meeting_id = $2 ORDER BY participant_id",
-        tenant_id,
-        meeting_id
-    )
-    .fetch_all(conn)
-    .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Participant {
-                participant_id: row.participant_id,
-                meeting_id,
-                name: row.name,
-                email: row.email,
-                external_reference: row.external_reference,
-                weight: weight_of(row.participant_id, row.weight_micros)?,
-                created_at: row.created_at,
-                removed_at: row.removed_at,
-            })
-        })
-        .collect()
-}
-
 /// The meeting of a participant and whether the person has left it; `None` if the tenant has no such.
 pub async fn find_membership(
     conn: &mut PgConnection,

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::impossible;
+use super::poll_list::PollRow;
 use crate::db;
 use crate::voting::count::tally::Choice;
 use crate::voting::model::{BallotKind, PollState, ResultState, ResultsVisibility, Rule, Secrecy};
@@ -165,8 +165,9 @@ pub async fn find_poll(
     tenant_id: i64,
     poll_id: i64,
 ) -> Result<Option<Poll>, db::Error> {
-    let row = sqlx::query!(
-        r#"SELECT p.meeting_id, p.title, p.description, p.ballot_kind, p.secrecy, p.results,
+    let row = sqlx::query_as!(
+        PollRow,
+        r#"SELECT p.poll_id, p.meeting_id, p.title, p.description, p.ballot_kind, p.secrecy, p.results,
                   p.rule ->> 'name' AS "rule!", p.state, p.result_state, p.round, p.generation, p.closes_at,
                   p.opened_at, p.closed_at, p.opening_hash, p.electorate_hash, p.created_at,
                   coalesce(p.closes_at <= clock_timestamp(), false) AS "past_deadline!",
@@ -179,40 +180,8 @@ pub async fn find_poll(
            FROM polls p WHERE p.tenant_id = $1 AND p.poll_id = $2"#,
         tenant_id,
         poll_id
-    )
-    .fetch_optional(conn)
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    let unknown = |column: &str, value: &str| impossible("polls", column, value, poll_id);
-    Ok(Some(Poll {
-        poll_id,
-        meeting_id: row.meeting_id,
-        ballot_kind: BallotKind::parse(&row.ballot_kind)
-            .ok_or_else(|| unknown("ballot_kind", &row.ballot_kind))?,
-        secrecy: Secrecy::parse(&row.secrecy).ok_or_else(|| unknown("secrecy", &row.secrecy))?,
-        results: ResultsVisibility::parse(&row.results).ok_or_else(|| unknown("results", &row.results))?,
-        rule: Rule::parse(&row.rule).ok_or_else(|| unknown("rule", &row.rule))?,
-        state: PollState::parse(&row.state).ok_or_else(|| unknown("state", &row.state))?,
-        result_state: ResultState::parse(&row.result_state)
-            .ok_or_else(|| unknown("result_state", &row.result_state))?,
-        title: row.title,
-        description: row.description,
-        closes_at: row.closes_at,
-        options: row
-            .option_ids
-            .into_iter()
-            .zip(row.option_titles)
-            .map(|(option_id, title)| Choice { option_id, title })
-            .collect(),
-        past_deadline: row.past_deadline,
-        round: row.round,
-        generation: row.generation,
-        opened_at: row.opened_at,
-        closed_at: row.closed_at,
-        opening_hash: row.opening_hash,
-        electorate_hash: row.electorate_hash,
-        created_at: row.created_at,
-    }))
+    );
+    row.fetch_optional(conn).await?.map(Poll::try_from).transpose()
 }
 
 /// Locks the poll, then reads it: what is read is what the lock protects. `None` if there is none.

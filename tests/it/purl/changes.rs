@@ -72,14 +72,10 @@ async fn every_state_stays_in_the_history() {
     }
 
     let page = registry.editor.get("/api/v1/purl-revisions/d/n?limit=4").await.expect(200).json();
-    assert_eq!(page["next_before"], 3);
-    let rest = registry.editor.get("/api/v1/purl-revisions/d/n?limit=4&before=3").await.expect(200).json();
+    let next = page["next"].as_str().expect("two more");
+    let rest = registry.editor.get(next).await.expect(200).json();
     assert_eq!(rest["items"].as_array().expect("items").len(), 2);
-    assert_eq!(rest["next_before"], json!(null));
-    for query in ["limit=0", "limit=201", "before=x", "offset=3"] {
-        let answer = registry.editor.get(&format!("/api/v1/purl-revisions/d/n?{query}")).await;
-        answer.expect_problem(422, "invalid");
-    }
+    assert_eq!(rest["next"], json!(null));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ async fn one_participant_or_many_are_added_with_their_tokens_shown_once() {
     assert_eq!((&added["email"], &added["weight"]), (&json!("Ada@Example.org"), &json!("1.750000")));
     assert!(text(&added["token"]).starts_with("rsb_"));
     let listed = hall.chair.get(&path).await.expect(200).json();
-    assert_eq!(listed["participants"][0]["name"], "Ada");
+    assert_eq!(listed["items"][0]["name"], "Ada");
     assert!(!listed.to_string().contains("rsb_"), "a token is shown once");
 }
 
@@ -43,7 +43,7 @@ async fn one_fault_among_many_adds_nobody_and_every_fault_is_named() {
     assert_eq!(refused.pointers(), ["/participants/1/email"]);
     post(json!([])).await.expect_problem(422, "invalid");
     let listed = hall.chair.get(&path).await.expect(200).json();
-    assert_eq!(listed["participants"].as_array().map(Vec::len), Some(1));
+    assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
@@ -101,8 +101,8 @@ async fn a_voter_who_leaves_changes_no_electorate_and_no_result() {
         (0..2).filter_map(|at| again.json()["options"][at]["votes"]["heads"].as_i64()).collect();
     assert_eq!(heads, [3, 2]);
     let listed = hall.chair.get(&format!("/api/v1/meetings/{}/participants", hall.meeting)).await.json();
-    assert_eq!(listed["participants"][0]["name"], "former participant");
-    assert_ne!(listed["participants"][0]["removed_at"], Value::Null);
+    assert_eq!(listed["items"][0]["name"], "former participant");
+    assert_ne!(listed["items"][0]["removed_at"], Value::Null);
     assert_eq!(hall.stored(&poll).await, 5);
     let token = format!("{leaving}/token");
     hall.chair.post(&token, json!({})).await.expect_problem(409, "participant_removed");
