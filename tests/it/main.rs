@@ -8,6 +8,7 @@ mod documentation;
 mod durability;
 mod headroom;
 mod hostile;
+mod jobs;
 mod process;
 mod purl;
 mod routes;
