@@ -122,7 +122,7 @@ impl Worker {
 
     /// Runs the handler to its end, to the limit of a run, or to the end of the process and a little longer.
     async fn handle(&self, kind: &Kind, leased: &Leased, conn: &mut PgConnection) -> Ended {
-        let running = AssertUnwindSafe((kind.handler)(&leased.job, conn)).catch_unwind();
+        let running = AssertUnwindSafe(async { (kind.handler)(&leased.job, conn).await }).catch_unwind();
         let stopped = async {
             self.tasks.stopping().cancelled().await;
             tokio::time::sleep(self.pace.grace).await;

@@ -23,7 +23,7 @@ async fn until_closed(app: &TestApp, poll: &Poll) {
 fn counted(result: &Value) -> Value {
     let mut counted = result.clone();
     for option in counted["options"].as_array_mut().into_iter().flatten() {
-        option.as_object_mut().expect("an option").remove("id");
+        option.as_object_mut().expect("an option").remove("option");
     }
     let winners = counted["verdict"].clone();
     json!({ "cast": counted["cast"], "entitled": counted["entitled"], "options": counted["options"],
