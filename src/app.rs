@@ -2,6 +2,7 @@
 //! tables, statements, metrics and problem codes, and lays the shared layers around them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::routing::get;
 use axum::{Extension, Router, middleware};
@@ -12,6 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
 use crate::db::statement::Statement;
 use crate::db::{Db, headroom};
@@ -46,6 +48,8 @@ pub struct App {
     pub metrics: PrometheusHandle,
     /// What measures headroom, once [`App::start_tasks`] has started it.
     pub headroom: Arc<headroom::Monitor>,
+    /// What does jobs, once [`App::start_tasks`] has started it.
+    pub jobs: Worker,
 }
 
 /// The table of all routes of the public listener; resolution answers every other path.
@@ -74,9 +78,22 @@ pub fn listings() -> Vec<ListingEntry> {
     [tenancy::listings(), purl::listings(), voting::listings()].into_iter().flatten().collect()
 }
 
+/// Every kind of job.
+fn job_kinds(voting: Voting) -> Kinds {
+    Kinds::default()
+        .on_demand(jobs::probe::KIND, jobs::probe::run)
+        .recurring(jobs::prune::KIND, Duration::from_hours(1), jobs::prune::run)
+        .recurring("close_due_polls", Duration::from_secs(1), move |_, conn| {
+            let voting = voting.clone();
+            Box::pin(async move {
+                Ok(if voting.close_due_polls(conn).await? { Done::More } else { Done::Finished })
+            })
+        })
+}
+
 /// Every metric of this program.
 pub fn metrics() -> Vec<&'static Metric> {
-    telemetry::ALL.iter().chain(headroom::METRICS).collect()
+    telemetry::ALL.iter().chain(jobs::METRICS).chain(headroom::METRICS).collect()
 }
 
 /// Installs the metrics recorder of the process and describes every metric.
@@ -99,13 +116,17 @@ impl App {
     ) -> Self {
         let settings = headroom::Settings::from(&config.headroom);
         let headroom = Arc::new(headroom::Monitor::new(db.management().clone(), settings));
-        Self { config, db, clock, ids, secret, tasks, metrics, headroom }
+        let voting = Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() };
+        let (pool, kinds) = (db.management().clone(), job_kinds(voting));
+        let jobs = Worker::new(pool, kinds, ids.clone(), tasks.clone(), Pace::default());
+        Self { config, db, clock, ids, secret, tasks, metrics, headroom, jobs }
     }
 
     /// Starts what runs beside requests.
     pub fn start_tasks(&self) {
         let monitor = Arc::clone(&self.headroom);
         self.tasks.spawn("headroom", async move { monitor.run().await });
+        self.jobs.start();
     }
 
     /// What the public listener serves.

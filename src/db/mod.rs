@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod connect;
 pub mod error;
 pub mod headroom;
+pub mod jobs;
 pub mod keyset;
 pub mod migrate;
 pub mod pools;

@@ -8,6 +8,7 @@ pub mod ballot;
 pub mod cast;
 pub mod close;
 pub mod count;
+pub mod due;
 pub mod eligibility;
 pub mod error;
 pub mod meetings;

@@ -14,6 +14,7 @@ const GLOBAL: &[&str] = &[
     "domains",
     "headroom_samples",
     "signing_keys",
+    "jobs",
 ];
 
 /// Rows that writers hold FOR UPDATE: a foreign key's check would block against it.

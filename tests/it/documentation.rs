@@ -48,10 +48,13 @@ async fn the_metric_list_is_what_a_running_server_exports() {
     let get = |address: &str, path: &str| wire::request(address, "GET", path, &[], "").expect("an answer");
     assert_eq!(get(&server.address, "/nowhere").status, 404);
     assert_eq!(get(&server.address, "/metrics").status, 404, "metrics are not public by default");
-    // The first measurement of headroom runs beside the first requests.
+    // The first measurement of headroom and the first look at jobs run beside the first requests.
     let mut text = get(&server.ops, "/metrics").body;
     for _ in 0..100 {
-        if text.contains("# TYPE resolute_row_headroom_rows") {
+        if ["row_headroom_rows", "jobs_failed"]
+            .iter()
+            .all(|name| text.contains(&format!("# TYPE resolute_{name}")))
+        {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -69,6 +72,8 @@ async fn the_metric_list_is_what_a_running_server_exports() {
         "resolute_resolutions_total",
         "resolute_row_headroom_rows",
         "resolute_db_pool_connections",
+        "resolute_jobs_oldest_due_seconds",
+        "resolute_jobs_failed",
         "resolute_build_info",
     ] {
         assert!(exported.contains(needed), "{needed} is not exported");

@@ -8,6 +8,7 @@ mod documentation;
 mod durability;
 mod headroom;
 mod hostile;
+mod jobs;
 mod listings;
 mod process;
 mod purl;

@@ -264,3 +264,29 @@ pub async fn update_cancelled(
 pub async fn is_in_future(conn: &mut PgConnection, instant: OffsetDateTime) -> Result<bool, db::Error> {
     Ok(sqlx::query_scalar!(r#"SELECT $1 > clock_timestamp() AS "future!""#, instant).fetch_one(conn).await?)
 }
+
+/// An open poll whose deadline has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DuePoll {
+    /// The deadline.
+    pub closes_at: OffsetDateTime,
+    /// Whose it is.
+    pub tenant_id: i64,
+    /// Its id.
+    pub poll_id: i64,
+}
+
+/// The next open poll, over all tenants and after `place` in the order of deadlines, whose deadline has passed.
+pub async fn find_due_poll(conn: &mut PgConnection, place: DuePoll) -> Result<Option<DuePoll>, db::Error> {
+    // now(), not clock_timestamp(): only a stable function is an index condition.
+    let row = sqlx::query_as!(
+        DuePoll,
+        r#"SELECT closes_at AS "closes_at!", tenant_id, poll_id FROM polls
+           WHERE state = 'open' AND closes_at <= now() AND (closes_at, tenant_id, poll_id) > ($1, $2, $3)
+           ORDER BY closes_at, tenant_id, poll_id LIMIT 1"#,
+        place.closes_at,
+        place.tenant_id,
+        place.poll_id
+    );
+    Ok(row.fetch_optional(conn).await?)
+}
