@@ -108,7 +108,7 @@ pub const RESULT_NOT_COUNTED: ProblemCode = ProblemCode {
     code: "result_not_counted",
     status: 409,
     title: "There is no result yet",
-    help: "The poll is not counted (closing it counts it, also after its deadline), or its result is not for you before it is published. Hidden results say nothing before.",
+    help: "The poll is not counted (closing it counts it; after its deadline a job does), or its result is not for you before it is published. Hidden results say nothing before.",
 };
 
 /// All of them.
