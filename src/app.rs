@@ -16,8 +16,9 @@ use crate::config::Config;
 use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
 use crate::db::statement::Statement;
-use crate::db::{Db, headroom};
+use crate::db::{Db, audit, headroom, idempotency};
 use crate::http::cursor::Cursors;
+use crate::http::idempotency::Replays;
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
@@ -70,7 +71,8 @@ pub fn problem_codes() -> Vec<&'static ProblemCode> {
 
 /// Every statement of the hot path, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    purl::statements().into_iter().chain(voting::statements()).collect()
+    let shared = audit::STATEMENTS.iter().chain(idempotency::STATEMENTS).copied();
+    shared.chain(purl::statements()).chain(voting::statements()).collect()
 }
 
 /// Every listing of this program.
@@ -80,9 +82,16 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every kind of job.
 fn job_kinds(voting: Voting) -> Kinds {
+    let clock = voting.clock.clone();
     Kinds::default()
         .on_demand(jobs::probe::KIND, jobs::probe::run)
         .recurring(jobs::prune::KIND, Duration::from_hours(1), jobs::prune::run)
+        .recurring(idempotency::PRUNE_KIND, Duration::from_hours(1), move |_, conn| {
+            let now = clock.now();
+            Box::pin(async move {
+                Ok(if idempotency::prune(conn, now).await? { Done::More } else { Done::Finished })
+            })
+        })
         .recurring("close_due_polls", Duration::from_secs(1), move |_, conn| {
             let voting = voting.clone();
             Box::pin(async move {
@@ -145,7 +154,9 @@ impl App {
         }
         let authenticator = Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()));
         let cursors = Extension(Cursors::new(&self.secret));
-        self.layered(router.layer(authenticator).layer(cursors).fallback_service(purl::resolution(purls)))
+        let replays = Replays::new(self.db.clone(), self.clock.clone(), self.ids.clone(), &self.secret);
+        let router = router.layer(authenticator).layer(cursors).layer(Extension(replays));
+        self.layered(router.fallback_service(purl::resolution(purls)))
     }
 
     /// What the operator's listener serves.

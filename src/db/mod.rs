@@ -1,10 +1,12 @@
 //! The database: two pools sized from one setting, migrations, the private cluster, and what both drivers
 //! need around a statement. It knows no feature.
 
+pub mod audit;
 pub mod cluster;
 pub mod connect;
 pub mod error;
 pub mod headroom;
+pub mod idempotency;
 pub mod jobs;
 pub mod keyset;
 pub mod migrate;
@@ -19,4 +21,4 @@ pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 pub use connect::Target;
 pub use error::Error;
-pub use pools::{Db, PoolSettings};
+pub use pools::{Db, PoolSettings, commit};
