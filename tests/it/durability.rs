@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -117,7 +117,13 @@ fn after_kill_9_of_server_and_cluster_every_acknowledged_write_is_there() {
                 }
             });
         }
-        std::thread::sleep(Duration::from_millis(700));
+        // Until there is enough to tell by, and the voters are in the middle.
+        let end = Instant::now() + Duration::from_secs(30);
+        let enough =
+            || names.lock().expect("names").len() > 30 && ballots.lock().expect("ballots").len() > 30;
+        while !enough() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let cluster = postmaster(&data_dir);
         server.signal(Signal::KILL);
         kill_process(cluster, Signal::KILL).expect("the cluster is ours");
