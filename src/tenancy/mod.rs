@@ -13,5 +13,5 @@ use crate::db::keyset::ListingEntry;
 
 /// Every listing of this feature.
 pub fn listings() -> Vec<ListingEntry> {
-    vec![store::key_list::KEYS.entry()]
+    vec![store::key_list::KEYS.entry(), store::audit_list::AUDIT_LOG.entry()]
 }

@@ -1,5 +1,6 @@
 //! SQL of tenants and keys. The key directory is global: a request finds its tenant here.
 
+pub mod audit_list;
 pub mod key_list;
 
 use serde_json::json;

@@ -1,5 +1,6 @@
-//! HTTP of tenants and keys.
+//! HTTP of tenants, keys and the audit log.
 
+mod audit_log;
 mod keys;
 pub mod problems;
 mod tenants;
@@ -31,6 +32,7 @@ pub const ROUTES: &[Route] = &[
     Route::new("GET", "/api/v1/keys", Access::Administer),
     Route::new("GET", "/api/v1/keys/{id}", Access::Administer),
     Route::new("DELETE", "/api/v1/keys/{id}", Access::Administer),
+    Route::new("GET", "/api/v1/audit-log", Access::Administer),
 ];
 
 /// The router, closed over its own state.
@@ -40,5 +42,6 @@ pub fn router(state: Tenancy) -> Router {
         .route("/api/v1/tenants/{slug}", get(tenants::read))
         .route("/api/v1/keys", get(keys::list).post(keys::create))
         .route("/api/v1/keys/{id}", get(keys::read).delete(keys::revoke))
+        .route("/api/v1/audit-log", get(audit_log::list))
         .with_state(state)
 }

@@ -206,6 +206,43 @@ async fn persons_are_in_the_log_by_reference_only_and_neither_names_nor_casts_ar
 }
 
 #[tokio::test]
+async fn admins_read_their_own_log_and_nobody_else_does() {
+    let office = Office::open().await;
+    let umbra = office.app.tenant("umbra").await;
+    let path = format!("/api/v1/meetings/{}/state", office.meeting);
+    let chair = office.admin.with("x-request-id", "request-1");
+    chair.post(&path, json!({"state": "suspended"})).await.expect(200);
+    let listed = office.admin.get("/api/v1/audit-log?limit=2").await.expect(200).json();
+    let newest = &listed["items"][0];
+    assert_eq!(newest["action"], "meeting.stepped");
+    assert_eq!(newest["subject"], json!({"kind": "meeting", "reference": office.meeting}));
+    assert_eq!(
+        (&newest["before"], &newest["after"]),
+        (&json!({"state": "active"}), &json!({"state": "suspended"}))
+    );
+    assert_eq!(newest["actor"], json!({"kind": "key", "key": key_id(chair.token())}));
+    assert_eq!(
+        (&newest["happened_at"], &newest["request"]),
+        (&json!("2026-11-30T20:00:00Z"), &json!("request-1"))
+    );
+    // To its beginning, and nothing of another tenant on the way.
+    let (mut seen, mut next) = (2, listed["next"].as_str().map(str::to_owned));
+    while let Some(path) = next {
+        let page = office.admin.get(&path).await.expect(200).json();
+        seen += page["items"].as_array().expect("items").len();
+        next = page["next"].as_str().map(str::to_owned);
+    }
+    let own = entries(&office.app).await.iter().filter(|entry| entry.tenant_id == office.tenant_id).count();
+    assert_eq!(seen, own);
+    let theirs = umbra.admin().await.get("/api/v1/audit-log").await.expect(200).json();
+    assert!(
+        theirs["items"].as_array().expect("items").iter().all(|entry| entry["subject"]["kind"] != "meeting")
+    );
+    umbra.editor().await.get("/api/v1/audit-log").await.expect_problem(403, "forbidden");
+    office.operator.get("/api/v1/audit-log").await.expect_problem(403, "forbidden");
+}
+
+#[tokio::test]
 async fn entries_cannot_be_changed_or_removed() {
     let office = Office::open().await;
     let pool = office.app.db().management();

@@ -73,6 +73,8 @@ const ROWS: &str = "
     INSERT INTO polls (tenant_id, meeting_id, title, ballot_kind, rule, created_at)
         SELECT tenant_id, meeting_id, 'P', 'single_choice', '{\"name\": \"plurality\"}', now()
         FROM (SELECT * FROM meetings ORDER BY meeting_id LIMIT 20) m, generate_series(1, 500);
+    INSERT INTO audit_log (tenant_id, happened_at, actor_kind, action, subject_kind, subject_reference)
+        SELECT tenant_id, now(), 'server', 'a.b', 'a', 'a' FROM tenants, generate_series(1, 3000);
     ANALYZE";
 
 #[tokio::test]
