@@ -1,0 +1,36 @@
+//! The routes of tenants and keys, as `router` registers them, with their description.
+
+use super::problems::SLUG_TAKEN;
+use super::schemas::{CREATED_KEY, KEY, NEW_KEY, NEW_TENANT, TENANT};
+use crate::http::describe::{Answer, Parameter};
+use crate::http::route::{Access, Route};
+use crate::http::schema::{CACHE_CONTROL, LOCATION, uuid};
+
+const TAG: &str = "Tenants and keys";
+
+const KEY_ID: Parameter = Parameter::path("id", "The id of the key.", uuid);
+
+/// The routes.
+pub const ROUTES: &[Route] = &[
+    Route::new("POST", "/api/v1/tenants", Access::Operate)
+        .about(TAG, "Makes a tenant")
+        .body(NEW_TENANT)
+        .answers(&[Answer::json(201, "Made.", TENANT).headers(&[LOCATION])])
+        .problems(&[&SLUG_TAKEN]),
+    Route::new("GET", "/api/v1/tenants/{slug}", Access::Operate)
+        .about(TAG, "A tenant")
+        .answers(&[Answer::json(200, "The tenant.", TENANT)]),
+    Route::new("POST", "/api/v1/keys", Access::Administer)
+        .about(TAG, "Makes a key")
+        .help("The answer has the key itself, this once.")
+        .body(NEW_KEY)
+        .answers(&[Answer::json(201, "Made.", CREATED_KEY).headers(&[LOCATION, CACHE_CONTROL])]),
+    Route::new("GET", "/api/v1/keys/{id}", Access::Administer)
+        .about(TAG, "A key")
+        .parameters(&[KEY_ID])
+        .answers(&[Answer::json(200, "The key, without its secret.", KEY)]),
+    Route::new("DELETE", "/api/v1/keys/{id}", Access::Administer)
+        .about(TAG, "Revokes a key, for ever")
+        .parameters(&[KEY_ID])
+        .answers(&[Answer::json(200, "Revoked, now or before.", KEY)]),
+];

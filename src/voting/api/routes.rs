@@ -1,0 +1,131 @@
+//! The routes of voting, as `router` registers them, with their description.
+
+use serde_json::json;
+
+use super::problems::{
+    ALREADY_VOTED, DEADLINE_PASSED, IDEMPOTENCY_KEY_REUSED, ILLEGAL_STEP, MEETING_NOT_OPEN, MEETING_OVER,
+    MEETING_SUSPENDED, NO_CHANGE, NOT_ELIGIBLE, PARTICIPANT_EXISTS, PARTICIPANT_REMOVED, POLL_CLOSED,
+    POLL_NOT_A_DRAFT, POLL_NOT_OPEN, RESULT_NOT_COUNTED,
+};
+use super::schemas::{
+    ADDED_PARTICIPANTS, ANY_RESULT, BALLOT, DEADLINE, MEETING, MEETING_STEP, NEW_MEETING, NEW_PARTICIPANTS,
+    PARTICIPANTS, POLL, POLL_SETTINGS, RECEIPT, RESULT, TOKEN,
+};
+use crate::http::describe::{Answer, Header, Parameter};
+use crate::http::problem_codes::BAD_HEADER;
+use crate::http::route::{Access, Route};
+use crate::http::schema::{ANY_ORIGIN, CACHE_CONTROL, ETAG, IF_MATCH_REQUIRED, LOCATION};
+
+const MEETINGS: &str = "Meetings";
+const PARTICIPANTS_TAG: &str = "Participants";
+const POLLS: &str = "Polls";
+const BALLOTS: &str = "Ballots";
+const RESULTS: &str = "Results";
+
+const IDEMPOTENCY_KEY: Parameter = Parameter::header(
+    "Idempotency-Key",
+    "With the same key and the same choice the answer is the first receipt again.",
+    || json!({"type": "string", "pattern": "^[!-~]{1,255}$"}),
+    &[&BAD_HEADER, &IDEMPOTENCY_KEY_REUSED],
+);
+const REPLAYED: Header =
+    Header::sometimes("Idempotency-Replayed", "`true`: this is the answer to an earlier request.");
+
+const MADE: &[Header] = &[ETAG, LOCATION, CACHE_CONTROL];
+const SEEN: &[Header] = &[ETAG, CACHE_CONTROL];
+const POLL_NOW: &[Answer] = &[Answer::json(200, "The poll as it is now.", POLL).headers(SEEN)];
+
+/// The routes.
+pub const ROUTES: &[Route] = &[
+    Route::new("POST", "/api/v1/meetings", Access::Edit)
+        .about(MEETINGS, "Makes a meeting, in draft")
+        .body(NEW_MEETING)
+        .answers(&[Answer::json(201, "Made.", MEETING).headers(MADE)]),
+    Route::new("GET", "/api/v1/meetings/{id}", Access::Read)
+        .about(MEETINGS, "A meeting")
+        .answers(&[Answer::json(200, "The meeting.", MEETING).headers(SEEN)]),
+    Route::new("POST", "/api/v1/meetings/{id}/state", Access::Edit)
+        .about(MEETINGS, "Takes a meeting to a state")
+        .help("Closing a meeting closes and counts its open polls and cancels its drafts.")
+        .body(MEETING_STEP)
+        .answers(&[Answer::json(200, "It is there.", MEETING).headers(SEEN)])
+        .problems(&[&ILLEGAL_STEP]),
+    Route::new("GET", "/api/v1/meetings/{id}/participants", Access::Read)
+        .about(PARTICIPANTS_TAG, "Everybody who is or was in a meeting")
+        .answers(&[Answer::json(200, "In order of id.", PARTICIPANTS).headers(&[CACHE_CONTROL])]),
+    Route::new("POST", "/api/v1/meetings/{id}/participants", Access::Edit)
+        .about(PARTICIPANTS_TAG, "Adds one participant, or many, all or none")
+        .help("The answer has their ballot tokens, this once.")
+        .body(NEW_PARTICIPANTS)
+        .answers(&[Answer::json(201, "Added.", ADDED_PARTICIPANTS).headers(&[CACHE_CONTROL])])
+        .problems(&[&MEETING_OVER, &PARTICIPANT_EXISTS]),
+    Route::new("DELETE", "/api/v1/participants/{id}", Access::Edit)
+        .about(PARTICIPANTS_TAG, "Removes a participant from the meeting")
+        .answers(&[Answer::empty(204, "Removed, now or before.")]),
+    Route::new("POST", "/api/v1/participants/{id}/token", Access::Edit)
+        .about(PARTICIPANTS_TAG, "Gives a participant another ballot token")
+        .help("The one before is dead.")
+        .answers(&[Answer::json(201, "The token, this once.", TOKEN).headers(&[CACHE_CONTROL])])
+        .problems(&[&MEETING_OVER, &PARTICIPANT_REMOVED]),
+    Route::new("POST", "/api/v1/meetings/{id}/polls", Access::Edit)
+        .about(POLLS, "Makes a poll, in draft")
+        .body(POLL_SETTINGS)
+        .answers(&[Answer::json(201, "Made.", POLL).headers(MADE)])
+        .problems(&[&MEETING_OVER]),
+    Route::new("GET", "/api/v1/polls/{id}", Access::ReadOrBallotToken)
+        .about(POLLS, "A poll")
+        .answers(POLL_NOW),
+    Route::new("PUT", "/api/v1/polls/{id}", Access::Edit)
+        .about(POLLS, "Replaces the settings of a draft")
+        .parameters(&[IF_MATCH_REQUIRED])
+        .body(POLL_SETTINGS)
+        .answers(POLL_NOW)
+        .problems(&[&POLL_NOT_A_DRAFT]),
+    Route::new("POST", "/api/v1/polls/{id}/open", Access::Edit)
+        .about(POLLS, "Opens a poll and freezes its electorate")
+        .answers(POLL_NOW)
+        .problems(&[&ILLEGAL_STEP, &MEETING_NOT_OPEN, &DEADLINE_PASSED]),
+    Route::new("POST", "/api/v1/polls/{id}/deadline", Access::Edit)
+        .about(POLLS, "Sets a later deadline")
+        .body(DEADLINE)
+        .answers(POLL_NOW)
+        .problems(&[&POLL_NOT_OPEN, &DEADLINE_PASSED]),
+    Route::new("POST", "/api/v1/polls/{id}/close", Access::Edit)
+        .about(POLLS, "Closes a poll and counts it")
+        .answers(&[
+            Answer::json(200, "The result, the same bytes every time.", RESULT).headers(&[CACHE_CONTROL])
+        ])
+        .problems(&[&ILLEGAL_STEP]),
+    Route::new("POST", "/api/v1/polls/{id}/cancel", Access::Edit)
+        .about(POLLS, "Cancels a draft")
+        .answers(POLL_NOW)
+        .problems(&[&ILLEGAL_STEP]),
+    Route::new("POST", "/api/v1/polls/{id}/publish", Access::Edit)
+        .about(POLLS, "Publishes a counted result")
+        .answers(POLL_NOW)
+        .problems(&[&RESULT_NOT_COUNTED]),
+    Route::new("GET", "/api/v1/polls/{id}/ballot", Access::BallotToken)
+        .about(BALLOTS, "The receipt of the own ballot")
+        .answers(&[Answer::json(200, "The receipt again.", RECEIPT).headers(&[CACHE_CONTROL])]),
+    Route::new("PUT", "/api/v1/polls/{id}/ballot", Access::BallotToken)
+        .about(BALLOTS, "Casts a ballot")
+        .parameters(&[IDEMPOTENCY_KEY])
+        .body(BALLOT)
+        .answers(&[
+            Answer::json(201, "Stored, durable, and counted.", RECEIPT).headers(&[CACHE_CONTROL, REPLAYED])
+        ])
+        .problems(&[&NOT_ELIGIBLE, &ALREADY_VOTED, &POLL_NOT_OPEN, &POLL_CLOSED, &MEETING_SUSPENDED]),
+    Route::new("DELETE", "/api/v1/polls/{id}/ballot", Access::BallotToken)
+        .about(BALLOTS, "Refuses to withdraw the own ballot")
+        .help("Polls take no change yet, so the answer is always a problem.")
+        .problems(&[&NO_CHANGE, &POLL_NOT_OPEN, &POLL_CLOSED]),
+    Route::new("GET", "/api/v1/polls/{id}/result", Access::ReadOrBallotToken)
+        .about(RESULTS, "The result, or live numbers")
+        .answers(&[
+            Answer::json(200, "As far as the caller may see it.", ANY_RESULT).headers(&[CACHE_CONTROL])
+        ])
+        .problems(&[&RESULT_NOT_COUNTED]),
+    Route::new("GET", "/api/v1/public/{slug}/polls/{id}", Access::Public)
+        .about(RESULTS, "A published result")
+        .answers(&[Answer::json(200, "The result.", RESULT).headers(&[CACHE_CONTROL, ANY_ORIGIN])]),
+];
