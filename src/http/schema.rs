@@ -69,7 +69,7 @@ pub const IF_MATCH_REQUIRED: Parameter =
     IF_MATCH.required(&[&BAD_HEADER, &PRECONDITION_FAILED, &PRECONDITION_REQUIRED]);
 
 fn entity_tags() -> Value {
-    json!({"type": "string", "pattern": "^(\\*|\"[!#-~]*\"( *, *\"[!#-~]*\")*)$", "examples": ["\"r1\""]})
+    json!({"type": "string", "pattern": "^(\\*|(W/)?\"[!#-~]*\"( *, *(W/)?\"[!#-~]*\")*)$", "examples": ["\"r1\""]})
 }
 
 /// An id, by reference.

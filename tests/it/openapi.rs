@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http::{HeaderValue, Method, StatusCode};
 use resolute::app;
 use resolute::http::describe::Body;
 use resolute::http::openapi::{self, operation_id, plain_path};
@@ -12,7 +13,7 @@ use resolute::http::{api_docs, route::Route};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::support::{TestApp, contract};
+use crate::support::{Answer, TestApp, contract};
 
 #[test]
 fn the_committed_document_is_what_the_code_says() {
@@ -88,6 +89,35 @@ fn every_schema_is_one_and_every_body_has_an_example_that_fits() {
             assert!(faults.is_empty(), "{}: {faults:?}", schema.name);
         }
     }
+}
+
+#[tokio::test]
+async fn what_the_document_does_not_have_is_noticed() {
+    let app = TestApp::start().await;
+    let admin = app.tenant("acme").await.admin().await;
+    let good = admin.post("/api/v1/meetings", serde_json::json!({"title": "M"})).await.expect(201);
+    let judge = |answer: &Answer| contract::judge(&Method::POST, "/api/v1/meetings", answer);
+    assert_eq!(judge(&good), Ok(()));
+
+    let mut other = good.clone();
+    other.status = StatusCode::ACCEPTED;
+    assert!(judge(&other).is_err(), "a status");
+    let mut other = good.clone();
+    other.headers.remove("etag");
+    assert!(judge(&other).is_err(), "a header that is missing");
+    let mut other = good.clone();
+    other.headers.insert("content-type", HeaderValue::from_static("text/plain"));
+    assert!(judge(&other).is_err(), "a content type");
+    let mut body = good.json();
+    body["mood"] = "good".into();
+    let other = Answer { body: body.to_string().into(), ..good };
+    assert!(judge(&other).is_err(), "a member");
+
+    let mut problem =
+        admin.post("/api/v1/meetings", serde_json::json!({})).await.expect_problem(422, "invalid");
+    assert_eq!(judge(&problem), Ok(()));
+    problem.body = problem.text().replace("\"invalid\"", "\"slug_taken\"").into();
+    assert!(judge(&problem).is_err(), "a problem code");
 }
 
 #[tokio::test]

@@ -32,14 +32,16 @@ fn contract() -> &'static Contract {
 /// Panics, naming route and status, unless the document allows this answer to a request for `path` (its query aside).
 #[track_caller]
 pub fn check(method: &Method, path: &str, answer: &Answer) {
-    let path = path.split('?').next().unwrap_or_default();
-    // Documented for the operator's listener, docs/metrics.md.
-    if path == app::METRICS_ROUTE.path {
-        return;
-    }
-    if let Err(fault) = contract().judge(method, path, answer) {
+    if let Err(fault) = judge(method, path, answer) {
         panic!("{method} {path}: {} {fault}\n{}", answer.status, answer.text());
     }
+}
+
+/// Whether the document allows this answer, else what it lacks.
+pub fn judge(method: &Method, path: &str, answer: &Answer) -> Result<(), String> {
+    let path = path.split('?').next().unwrap_or_default();
+    // Documented for the operator's listener, docs/metrics.md.
+    if path == app::METRICS_ROUTE.path { Ok(()) } else { contract().judge(method, path, answer) }
 }
 
 impl Contract {
