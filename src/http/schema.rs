@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::describe::{Header, Parameter, Schema};
-use super::problem_codes::{BAD_HEADER, PRECONDITION_FAILED, PRECONDITION_REQUIRED};
+use super::problem_codes::{BAD_HEADER, CURSOR_INVALID, INVALID, PRECONDITION_FAILED, PRECONDITION_REQUIRED};
 
 /// A 64-bit id.
 pub const ID: Schema = Schema::new("Id", || {
@@ -67,6 +67,18 @@ pub const IF_MATCH: Parameter =
 /// `If-Match` where a lost update would hurt.
 pub const IF_MATCH_REQUIRED: Parameter =
     IF_MATCH.required(&[&BAD_HEADER, &PRECONDITION_FAILED, &PRECONDITION_REQUIRED]);
+
+/// How many rows a listing's page has at most.
+pub const LIMIT: Parameter =
+    Parameter::query("limit", "How many at most; default 50.", || integer(1, Some(200)));
+/// Where a listing goes on.
+pub const CURSOR: Parameter = Parameter {
+    problems: &[&INVALID, &CURSOR_INVALID],
+    ..Parameter::query("cursor", "From `next` or `prev` of another page; opaque.", string)
+};
+/// The headers of a listing's page.
+pub const PAGE_HEADERS: &[Header] =
+    &[CACHE_CONTROL, Header::sometimes("Link", "`next` and `prev` (RFC 8288), as in the body.")];
 
 fn entity_tags() -> Value {
     json!({"type": "string", "pattern": "^(\\*|(W/)?\"[!#-~]*\"( *, *(W/)?\"[!#-~]*\")*)$", "examples": ["\"r1\""]})
@@ -156,6 +168,16 @@ pub fn array(items: Value, least: u64, most: Option<u64>) -> Value {
         schema["maxItems"] = most.into();
     }
     schema
+}
+
+/// A page of a listing.
+pub fn page(item: Value) -> Value {
+    let address = |help: &str| about(nullable(json!({"type": "string", "format": "uri-reference"})), help);
+    object(json!({
+        "items": array(item, 0, Some(200)),
+        "next": address("The page after; null: there was nothing behind this one."),
+        "prev": address("The page before; null: this is the first."),
+    }))
 }
 
 /// A UUID.

@@ -163,14 +163,3 @@ async fn the_page_shows_every_operation_without_a_script_and_needs_nothing_from_
         assert!(policy.contains(&format!("{directive} 'sha256-{hash}'")), "{policy}");
     }
 }
-
-#[tokio::test]
-async fn what_does_not_decode_in_a_path_is_404_on_every_route() {
-    let app = TestApp::start().await;
-    let tenant = app.tenant("acme").await;
-    let (admin, operator) = (tenant.admin().await, app.operator().await);
-    for path in ["/api/v1/keys/%FF", "/api/v1/meetings/%FF", "/api/v1/public/%FF/polls/1"] {
-        admin.get(path).await.expect_problem(404, "not_found");
-    }
-    operator.get("/api/v1/tenants/%FF").await.expect_problem(404, "not_found");
-}

@@ -5,13 +5,15 @@ use super::problems::{
     WITHDRAWN,
 };
 use super::schemas::{
-    self, DOMAIN, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, REVISIONS, WITHDRAWAL,
+    self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, PURL_PAGE,
+    REVISION_PAGE, WITHDRAWAL,
 };
 use crate::http::describe::{Answer, Header, Parameter};
 use crate::http::problem_codes::{INVALID, NOT_FOUND};
 use crate::http::route::{Access, Route};
 use crate::http::schema::{
-    ANY_ORIGIN, CACHE_CONTROL, ETAG, IF_MATCH, IF_MATCH_REQUIRED, LOCATION, integer, text,
+    ANY_ORIGIN, CACHE_CONTROL, CURSOR, ETAG, IF_MATCH, IF_MATCH_REQUIRED, LIMIT, LOCATION, PAGE_HEADERS,
+    string, text,
 };
 
 const DOMAINS: &str = "Domains";
@@ -21,9 +23,9 @@ const RESOLVING: &str = "Resolution";
 const REASON: Parameter = Parameter::query("reason", "Why; the body's counts more.", || text(1, 1000));
 const SUCCESSOR: Parameter =
     Parameter::query("successor", "What to use instead; the body's counts more.", schemas::target);
-const BEFORE: Parameter =
-    Parameter::query("before", "Only revisions before this one.", || integer(1, Some(i64::MAX)));
-const LIMIT: Parameter = Parameter::query("limit", "How many at most; default 50.", || integer(1, Some(200)));
+const OF_DOMAIN: Parameter =
+    Parameter::query("domain", "Path of the domain; empty: the root domain.", string).required(&[&INVALID]);
+const STATE: Parameter = Parameter::query("state", "Only names that are in it now.", schemas::state);
 
 const READ_DOMAIN: &[Answer] = &[Answer::json(200, "The domain.", DOMAIN).headers(&[ETAG])];
 const CHANGED_DOMAIN: &[Answer] = &[Answer::json(200, "Changed.", DOMAIN).headers(&[ETAG])];
@@ -37,6 +39,10 @@ pub const ROUTES: &[Route] = &[
         .body(NEW_DOMAIN)
         .answers(&[Answer::json(201, "Made.", DOMAIN).headers(&[ETAG, LOCATION])])
         .problems(&[&NOT_FOUND, &DOMAIN_TAKEN, &DOMAIN_SHADOWS]),
+    Route::new("GET", "/api/v1/domains", Access::Read)
+        .about(DOMAINS, "The domains of the tenant, in order of path")
+        .parameters(&[LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page.", DOMAIN_PAGE).headers(PAGE_HEADERS)]),
     Route::new("GET", "/api/v1/domains/", Access::Read)
         .about(DOMAINS, "The root domain")
         .answers(READ_DOMAIN)
@@ -62,6 +68,11 @@ pub const ROUTES: &[Route] = &[
         .body(NEW_PURL)
         .answers(&[Answer::json(201, "Made.", PURL).headers(&[ETAG, LOCATION])])
         .problems(&[&NOT_FOUND, &NAME_TAKEN, &NAME_SWALLOWED]),
+    Route::new("GET", "/api/v1/purls", Access::Read)
+        .about(NAMES, "The names of a domain in order, tombstones included")
+        .parameters(&[OF_DOMAIN, STATE, LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page.", PURL_PAGE).headers(PAGE_HEADERS)])
+        .problems(&[&NOT_FOUND]),
     Route::new("GET", "/api/v1/purls/{*path}", Access::Read)
         .about(NAMES, "A name as it is now, tombstones included")
         .answers(&[Answer::json(200, "The name.", PURL).headers(&[ETAG])]),
@@ -81,9 +92,8 @@ pub const ROUTES: &[Route] = &[
         .problems(&[&NAME_WITHDRAWN]),
     Route::new("GET", "/api/v1/purl-revisions/{*path}", Access::Read)
         .about(NAMES, "Every state a name has had, the newest first")
-        .parameters(&[BEFORE, LIMIT])
-        .answers(&[Answer::json(200, "Some of them.", REVISIONS)])
-        .problems(&[&INVALID]),
+        .parameters(&[LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page.", REVISION_PAGE).headers(PAGE_HEADERS)]),
 ];
 
 const WEAK_ETAG: Header = Header::always("ETag", "Changes with the name and with its domain's settings.");

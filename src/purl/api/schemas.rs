@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::http::describe::Schema;
 use crate::http::schema::{
-    about, array, body, boolean, id, instant, integer, nullable, object, string, text, uuid, words,
+    about, body, boolean, id, instant, integer, nullable, object, page, reference, string, text, uuid, words,
 };
+use crate::purl::model::State;
 
 /// A domain.
 pub const DOMAIN: Schema = Schema::new("Domain", || {
@@ -49,7 +50,7 @@ pub const PURL: Schema = Schema::new("Purl", || {
         "domain": string(),
         "name": string(),
         "url": string(),
-        "state": words(&["live", "temporarily_gone", "expired", "withdrawn"]),
+        "state": state(),
         "status": shown_status(),
         "partial": boolean(),
         "target": nullable(string()),
@@ -85,9 +86,9 @@ pub const WITHDRAWAL: Schema = Schema::new("Withdrawal", || {
     body(&[], members, json!({"reason": "Superseded", "successor": "https://example.org/new"}))
 });
 
-/// The states that a name has had.
-pub const REVISIONS: Schema = Schema::new("Revisions", || {
-    let item = object(json!({
+/// A page of the states that a name has had.
+pub const REVISION_PAGE: Schema = Schema::new("RevisionPage", || {
+    page(object(json!({
         "revision": integer(1, None),
         "status": shown_status(),
         "partial": boolean(),
@@ -98,12 +99,19 @@ pub const REVISIONS: Schema = Schema::new("Revisions", || {
         "written_at": instant(),
         "written_by": nullable(uuid()),
         "superseded_at": nullable(instant()),
-    }));
-    object(json!({
-        "items": array(item, 0, Some(200)),
-        "next_before": about(nullable(integer(1, None)), "`before` of the next, older, page; null on the last."),
-    }))
+    })))
 });
+
+/// A page of domains.
+pub const DOMAIN_PAGE: Schema = Schema::new("DomainPage", || page(reference(DOMAIN)));
+
+/// A page of names.
+pub const PURL_PAGE: Schema = Schema::new("PurlPage", || page(reference(PURL)));
+
+/// What a name is, in a word.
+pub fn state() -> Value {
+    words(&State::ALL.map(State::as_str))
+}
 
 fn answer_members() -> Value {
     json!({

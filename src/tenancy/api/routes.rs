@@ -1,10 +1,10 @@
 //! The routes of tenants and keys, as `router` registers them, with their description.
 
 use super::problems::SLUG_TAKEN;
-use super::schemas::{CREATED_KEY, KEY, NEW_KEY, NEW_TENANT, TENANT};
+use super::schemas::{CREATED_KEY, KEY, KEY_PAGE, NEW_KEY, NEW_TENANT, TENANT};
 use crate::http::describe::{Answer, Parameter};
 use crate::http::route::{Access, Route};
-use crate::http::schema::{CACHE_CONTROL, LOCATION, uuid};
+use crate::http::schema::{CACHE_CONTROL, CURSOR, LIMIT, LOCATION, PAGE_HEADERS, uuid};
 
 const TAG: &str = "Tenants and keys";
 
@@ -25,6 +25,10 @@ pub const ROUTES: &[Route] = &[
         .help("The answer has the key itself, this once.")
         .body(NEW_KEY)
         .answers(&[Answer::json(201, "Made.", CREATED_KEY).headers(&[LOCATION, CACHE_CONTROL])]),
+    Route::new("GET", "/api/v1/keys", Access::Administer)
+        .about(TAG, "The keys of the tenant, in order of creation")
+        .parameters(&[LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page.", KEY_PAGE).headers(PAGE_HEADERS)]),
     Route::new("GET", "/api/v1/keys/{id}", Access::Administer)
         .about(TAG, "A key")
         .parameters(&[KEY_ID])

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::http::describe::Schema;
-use crate::http::schema::{about, array, body, id, instant, nullable, object, string, text, uuid, words};
+use crate::http::schema::{
+    about, array, body, id, instant, nullable, object, page, reference, string, text, uuid, words,
+};
 
 /// A new tenant.
 pub const NEW_TENANT: Schema = Schema::new("NewTenant", || {
@@ -39,6 +41,9 @@ pub const CREATED_KEY: Schema = Schema::new("CreatedKey", || {
     members["key"] = json!({"type": "string", "pattern": "^rsl_", "description": "Shown this once."});
     object(members)
 });
+
+/// A page of keys.
+pub const KEY_PAGE: Schema = Schema::new("KeyPage", || page(reference(KEY)));
 
 fn members() -> Value {
     json!({

@@ -8,16 +8,18 @@ use super::problems::{
     POLL_NOT_A_DRAFT, POLL_NOT_OPEN, RESULT_NOT_COUNTED,
 };
 use super::schemas::{
-    ADDED_PARTICIPANTS, ANY_RESULT, BALLOT, DEADLINE, MEETING, MEETING_STEP, NEW_MEETING, NEW_PARTICIPANTS,
-    PARTICIPANTS, POLL, POLL_SETTINGS, RECEIPT, RESULT, TOKEN,
+    ADDED_PARTICIPANTS, ANY_RESULT, BALLOT, DEADLINE, MEETING, MEETING_PAGE, MEETING_STEP, NEW_MEETING,
+    NEW_PARTICIPANTS, PARTICIPANT_PAGE, POLL, POLL_PAGE, POLL_SETTINGS, RECEIPT, RESULT, TOKEN,
 };
 use crate::http::describe::{Answer, Header, Parameter};
 use crate::http::problem_codes::BAD_HEADER;
 use crate::http::route::{Access, Route};
-use crate::http::schema::{ANY_ORIGIN, CACHE_CONTROL, ETAG, IF_MATCH_REQUIRED, LOCATION};
+use crate::http::schema::{
+    ANY_ORIGIN, CACHE_CONTROL, CURSOR, ETAG, IF_MATCH_REQUIRED, LIMIT, LOCATION, PAGE_HEADERS,
+};
 
 const MEETINGS: &str = "Meetings";
-const PARTICIPANTS_TAG: &str = "Participants";
+const PARTICIPANTS: &str = "Participants";
 const POLLS: &str = "Polls";
 const BALLOTS: &str = "Ballots";
 const RESULTS: &str = "Results";
@@ -41,6 +43,10 @@ pub const ROUTES: &[Route] = &[
         .about(MEETINGS, "Makes a meeting, in draft")
         .body(NEW_MEETING)
         .answers(&[Answer::json(201, "Made.", MEETING).headers(MADE)]),
+    Route::new("GET", "/api/v1/meetings", Access::Read)
+        .about(MEETINGS, "The meetings of the tenant, the newest first")
+        .parameters(&[LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page.", MEETING_PAGE).headers(PAGE_HEADERS)]),
     Route::new("GET", "/api/v1/meetings/{id}", Access::Read)
         .about(MEETINGS, "A meeting")
         .answers(&[Answer::json(200, "The meeting.", MEETING).headers(SEEN)]),
@@ -51,19 +57,20 @@ pub const ROUTES: &[Route] = &[
         .answers(&[Answer::json(200, "It is there.", MEETING).headers(SEEN)])
         .problems(&[&ILLEGAL_STEP]),
     Route::new("GET", "/api/v1/meetings/{id}/participants", Access::Read)
-        .about(PARTICIPANTS_TAG, "Everybody who is or was in a meeting")
-        .answers(&[Answer::json(200, "In order of id.", PARTICIPANTS).headers(&[CACHE_CONTROL])]),
+        .about(PARTICIPANTS, "Everybody who is or was in a meeting")
+        .parameters(&[LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page, in order of id.", PARTICIPANT_PAGE).headers(PAGE_HEADERS)]),
     Route::new("POST", "/api/v1/meetings/{id}/participants", Access::Edit)
-        .about(PARTICIPANTS_TAG, "Adds one participant, or many, all or none")
+        .about(PARTICIPANTS, "Adds one participant, or many, all or none")
         .help("The answer has their ballot tokens, this once.")
         .body(NEW_PARTICIPANTS)
         .answers(&[Answer::json(201, "Added.", ADDED_PARTICIPANTS).headers(&[CACHE_CONTROL])])
         .problems(&[&MEETING_OVER, &PARTICIPANT_EXISTS]),
     Route::new("DELETE", "/api/v1/participants/{id}", Access::Edit)
-        .about(PARTICIPANTS_TAG, "Removes a participant from the meeting")
+        .about(PARTICIPANTS, "Removes a participant from the meeting")
         .answers(&[Answer::empty(204, "Removed, now or before.")]),
     Route::new("POST", "/api/v1/participants/{id}/token", Access::Edit)
-        .about(PARTICIPANTS_TAG, "Gives a participant another ballot token")
+        .about(PARTICIPANTS, "Gives a participant another ballot token")
         .help("The one before is dead.")
         .answers(&[Answer::json(201, "The token, this once.", TOKEN).headers(&[CACHE_CONTROL])])
         .problems(&[&MEETING_OVER, &PARTICIPANT_REMOVED]),
@@ -72,6 +79,10 @@ pub const ROUTES: &[Route] = &[
         .body(POLL_SETTINGS)
         .answers(&[Answer::json(201, "Made.", POLL).headers(MADE)])
         .problems(&[&MEETING_OVER]),
+    Route::new("GET", "/api/v1/meetings/{id}/polls", Access::Read)
+        .about(POLLS, "The polls of a meeting, in order of creation")
+        .parameters(&[LIMIT, CURSOR])
+        .answers(&[Answer::json(200, "A page.", POLL_PAGE).headers(PAGE_HEADERS)]),
     Route::new("GET", "/api/v1/polls/{id}", Access::ReadOrBallotToken)
         .about(POLLS, "A poll")
         .answers(POLL_NOW),

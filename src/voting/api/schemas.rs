@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::http::describe::Schema;
 use crate::http::schema::{
-    about, array, body, id, instant, integer, nullable, object, sha256, string, text, words,
+    about, array, body, id, instant, integer, nullable, object, page, reference, sha256, string, text, words,
 };
 use crate::voting::model::{BallotKind, MeetingState, PollState, ResultState, ResultsVisibility, Secrecy};
 use crate::voting::participants::MOST_AT_ONCE;
@@ -33,6 +33,9 @@ pub const MEETING: Schema = Schema::new("Meeting", || {
     }))
 });
 
+/// A page of meetings.
+pub const MEETING_PAGE: Schema = Schema::new("MeetingPage", || page(reference(MEETING)));
+
 /// The state that a meeting shall have.
 pub const MEETING_STEP: Schema = Schema::new("MeetingStep", || {
     body(&["state"], json!({"state": words_of!(MeetingState)}), json!({"state": "preparing"}))
@@ -57,12 +60,12 @@ pub const ADDED_PARTICIPANTS: Schema = Schema::new("AddedParticipants", || {
     json!({"oneOf": [added(), object(json!({"participants": array(added(), 1, None)}))]})
 });
 
-/// Everybody of a meeting.
-pub const PARTICIPANTS: Schema = Schema::new("Participants", || {
+/// A page of the participants of a meeting.
+pub const PARTICIPANT_PAGE: Schema = Schema::new("ParticipantPage", || {
     let mut members = participant_members();
     members["created_at"] = instant();
     members["removed_at"] = nullable(instant());
-    object(json!({"participants": array(object(members), 0, None)}))
+    page(object(members))
 });
 
 /// A ballot token, shown this once.
@@ -111,6 +114,9 @@ pub const POLL: Schema = Schema::new("Poll", || {
         "created_at": instant(),
     }))
 });
+
+/// A page of the polls of a meeting.
+pub const POLL_PAGE: Schema = Schema::new("PollPage", || page(reference(POLL)));
 
 /// A later deadline.
 pub const DEADLINE: Schema = Schema::new("Deadline", || {
