@@ -12,6 +12,8 @@ pub enum Access {
     Public,
     /// Any key of the tenant.
     Read,
+    /// admin, editor, reader.
+    Observe,
     /// admin, editor.
     Edit,
     /// admin, editor, minter.
@@ -26,8 +28,8 @@ pub enum Access {
     EditOrOperate,
     /// The ballot token of a participant.
     BallotToken,
-    /// A key of the tenant, or a ballot token.
-    ReadOrBallotToken,
+    /// admin, editor, reader, or a ballot token.
+    ObserveOrBallotToken,
 }
 
 impl Access {
@@ -36,7 +38,8 @@ impl Access {
         use Scope::{Admin, Editor, Minter, Moderator, Operator, Reader};
         match self {
             Self::Public | Self::BallotToken => &[],
-            Self::Read | Self::ReadOrBallotToken => &[Admin, Editor, Minter, Moderator, Reader],
+            Self::Read => &[Admin, Editor, Minter, Moderator, Reader],
+            Self::Observe | Self::ObserveOrBallotToken => &[Admin, Editor, Reader],
             Self::Edit => &[Admin, Editor],
             Self::Mint => &[Admin, Editor, Minter],
             Self::Tombstone => &[Admin, Editor, Moderator],
@@ -48,7 +51,7 @@ impl Access {
 
     /// Whether a ballot token may call it.
     pub const fn takes_ballot_tokens(self) -> bool {
-        matches!(self, Self::BallotToken | Self::ReadOrBallotToken)
+        matches!(self, Self::BallotToken | Self::ObserveOrBallotToken)
     }
 }
 

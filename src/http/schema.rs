@@ -4,7 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::describe::{Header, Parameter, Schema};
-use super::problem_codes::{BAD_HEADER, CURSOR_INVALID, INVALID, PRECONDITION_FAILED, PRECONDITION_REQUIRED};
+use super::problem_codes::{
+    BAD_HEADER, CURSOR_INVALID, IDEMPOTENCY_KEY_REUSED, INVALID, PRECONDITION_FAILED, PRECONDITION_REQUIRED,
+};
 
 /// A 64-bit id.
 pub const ID: Schema = Schema::new("Id", || {
@@ -47,6 +49,9 @@ pub const PROBLEM: Schema = Schema::new("Problem", || {
     })
 });
 
+/// The body of a route that takes none but reads one, so that a misplaced member is noticed.
+pub const NOTHING: Schema = Schema::new("Nothing", || body(&[], json!({}), json!({})));
+
 /// The shared schemas, which every document has.
 pub const SHARED: &[Schema] = &[ID, INSTANT, PROBLEM];
 
@@ -67,6 +72,17 @@ pub const IF_MATCH: Parameter =
 /// `If-Match` where a lost update would hurt.
 pub const IF_MATCH_REQUIRED: Parameter =
     IF_MATCH.required(&[&BAD_HEADER, &PRECONDITION_FAILED, &PRECONDITION_REQUIRED]);
+
+/// `Idempotency-Key`, of everything that creates.
+pub const IDEMPOTENCY_KEY: Parameter = Parameter::header(
+    "Idempotency-Key",
+    "Chosen by you: with the same key the same request happens once, and a repeat gets the first answer.",
+    || json!({"type": "string", "pattern": "^[!-~]{1,255}$", "examples": ["8e03978e-40d5-43e8-bc93-6894a57f9324"]}),
+    &[&BAD_HEADER, &IDEMPOTENCY_KEY_REUSED],
+);
+/// Tells a repeat.
+pub const REPLAYED: Header =
+    Header::sometimes("Idempotency-Replayed", "`true`: this is the answer to an earlier request.");
 
 /// How many rows a listing's page has at most.
 pub const LIMIT: Parameter =

@@ -12,8 +12,8 @@ use crate::http::describe::{Answer, Header, Parameter};
 use crate::http::problem_codes::{INVALID, NOT_FOUND};
 use crate::http::route::{Access, Route};
 use crate::http::schema::{
-    ANY_ORIGIN, CACHE_CONTROL, CURSOR, ETAG, IF_MATCH, IF_MATCH_REQUIRED, LIMIT, LOCATION, PAGE_HEADERS,
-    string, text,
+    ANY_ORIGIN, CACHE_CONTROL, CURSOR, ETAG, IDEMPOTENCY_KEY, IF_MATCH, IF_MATCH_REQUIRED, LIMIT, LOCATION,
+    PAGE_HEADERS, REPLAYED, string, text,
 };
 
 const DOMAINS: &str = "Domains";
@@ -27,6 +27,7 @@ const OF_DOMAIN: Parameter =
     Parameter::query("domain", "Path of the domain; empty: the root domain.", string).required(&[&INVALID]);
 const STATE: Parameter = Parameter::query("state", "Only names that are in it now.", schemas::state);
 
+const MADE: &[Header] = &[ETAG, LOCATION, REPLAYED];
 const READ_DOMAIN: &[Answer] = &[Answer::json(200, "The domain.", DOMAIN).headers(&[ETAG])];
 const CHANGED_DOMAIN: &[Answer] = &[Answer::json(200, "Changed.", DOMAIN).headers(&[ETAG])];
 const CHANGE_HELP: &str = "What the body leaves out goes back to its default.";
@@ -36,8 +37,9 @@ pub const ROUTES: &[Route] = &[
     Route::new("POST", "/api/v1/domains", Access::EditOrOperate)
         .about(DOMAINS, "Makes a domain")
         .help("An operator makes top-level domains and names their `tenant`; below its own domains a tenant makes them itself.")
+        .parameters(&[IDEMPOTENCY_KEY])
         .body(NEW_DOMAIN)
-        .answers(&[Answer::json(201, "Made.", DOMAIN).headers(&[ETAG, LOCATION])])
+        .answers(&[Answer::json(201, "Made.", DOMAIN).headers(MADE)])
         .problems(&[&NOT_FOUND, &DOMAIN_TAKEN, &DOMAIN_SHADOWS]),
     Route::new("GET", "/api/v1/domains", Access::Read)
         .about(DOMAINS, "The domains of the tenant, in order of path")
@@ -65,8 +67,9 @@ pub const ROUTES: &[Route] = &[
         .answers(CHANGED_DOMAIN),
     Route::new("POST", "/api/v1/purls", Access::Mint)
         .about(NAMES, "Makes a name")
+        .parameters(&[IDEMPOTENCY_KEY])
         .body(NEW_PURL)
-        .answers(&[Answer::json(201, "Made.", PURL).headers(&[ETAG, LOCATION])])
+        .answers(&[Answer::json(201, "Made.", PURL).headers(MADE)])
         .problems(&[&NOT_FOUND, &NAME_TAKEN, &NAME_SWALLOWED]),
     Route::new("GET", "/api/v1/purls", Access::Read)
         .about(NAMES, "The names of a domain in order, tombstones included")

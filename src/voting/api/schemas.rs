@@ -60,13 +60,16 @@ pub const ADDED_PARTICIPANTS: Schema = Schema::new("AddedParticipants", || {
     json!({"oneOf": [added(), object(json!({"participants": array(added(), 1, None)}))]})
 });
 
-/// A page of the participants of a meeting.
-pub const PARTICIPANT_PAGE: Schema = Schema::new("ParticipantPage", || {
+/// A participant.
+pub const PARTICIPANT: Schema = Schema::new("Participant", || {
     let mut members = participant_members();
     members["created_at"] = instant();
     members["removed_at"] = nullable(instant());
-    page(object(members))
+    object(members)
 });
+
+/// A page of the participants of a meeting.
+pub const PARTICIPANT_PAGE: Schema = Schema::new("ParticipantPage", || page(reference(PARTICIPANT)));
 
 /// A ballot token, shown this once.
 pub const TOKEN: Schema = Schema::new("BallotToken", || object(json!({"id": id(), "token": ballot_token()})));
