@@ -21,7 +21,7 @@ use crate::http::cursor::Cursors;
 use crate::http::idempotency::Replays;
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
-use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
+use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::purl::{self, Purls};
@@ -55,9 +55,21 @@ pub struct App {
 
 /// The table of all routes of the public listener; resolution answers every other path.
 pub fn routes() -> Vec<Route> {
-    let parts =
-        [health::ROUTES, problem_docs::ROUTES, secret::ROUTES, tenancy::ROUTES, purl::ROUTES, voting::ROUTES];
+    let parts = [
+        tenancy::ROUTES,
+        purl::ROUTES,
+        voting::ROUTES,
+        secret::ROUTES,
+        health::ROUTES,
+        problem_docs::ROUTES,
+        api_docs::ROUTES,
+    ];
     parts.into_iter().flatten().copied().collect()
+}
+
+/// Everything that the document of the API describes: the table, and resolution.
+pub fn operations() -> Vec<Route> {
+    routes().into_iter().chain(purl::RESOLUTION.iter().copied()).collect()
 }
 
 /// The route of metrics, on the operator's listener and, if configured, on the public one.
@@ -145,6 +157,7 @@ impl App {
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
+            .merge(api_docs::router(&operations()))
             .merge(secret::router(db.clone()))
             .merge(purl::router(purls.clone()))
             .merge(voting::router(Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() }))

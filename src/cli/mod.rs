@@ -8,6 +8,7 @@ mod headroom;
 mod import;
 mod key;
 mod migrate;
+mod openapi;
 mod serve;
 mod tenant;
 
@@ -51,6 +52,8 @@ enum Command {
     /// Import names from files.
     #[command(subcommand)]
     Import(import::Command),
+    /// Print the OpenAPI document.
+    Openapi,
 }
 
 /// How a command ended when it did not fail.
@@ -82,6 +85,9 @@ async fn run(cli: Cli) -> Outcome {
     if let Command::Config(config::Command::Check(args)) = &cli.command {
         return config::check(args, cli.config.as_deref(), &environment);
     }
+    if matches!(cli.command, Command::Openapi) {
+        return openapi::print();
+    }
     let loaded = crate::config::load(cli.config.as_deref(), &environment, &flags)?;
     crate::telemetry::logging::install(&loaded.config.log);
     for warning in &loaded.warnings {
@@ -95,7 +101,7 @@ async fn run(cli: Cli) -> Outcome {
         Command::Tenant(command) => tenant::run(&command, &place).await,
         Command::Key(command) => key::run(&command, &place).await,
         Command::Import(command) => import::run(&command, &place).await,
-        Command::Config(_) => Ok(ExitCode::SUCCESS),
+        Command::Config(_) | Command::Openapi => Ok(ExitCode::SUCCESS),
     }
 }
 

@@ -37,26 +37,48 @@ impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
             let text = value
                 .to_str()
                 .map_err(|_| Problem::new(&codes::BAD_HEADER).detail("If-Match is not ASCII"))?;
-            for tag in text.split(',').map(str::trim) {
-                if tag == "*" {
-                    return Ok(Self::Any);
-                }
-                revisions.extend(revision(tag)?);
+            if text.trim() == "*" {
+                return Ok(Self::Any);
+            }
+            for tag in tags(text).ok_or_else(malformed)? {
+                revisions.extend(revision(tag));
             }
         }
         Ok(Self::Revisions(revisions))
     }
 }
 
-fn revision(tag: &str) -> Result<Option<i64>, Problem> {
-    let strong = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    match strong {
-        // Only as we spell it: `r+1` and `r01` are no tags of ours.
-        Some(inner) => Ok(inner.strip_prefix('r').and_then(id::parse)),
-        // A weak tag never matches in If-Match; anything else is not an entity tag.
-        None if tag.starts_with("W/\"") && tag.ends_with('"') => Ok(None),
-        None => Err(Problem::new(&codes::BAD_HEADER).detail("If-Match is not a list of quoted entity tags")),
+fn malformed() -> Problem {
+    Problem::new(&codes::BAD_HEADER).detail("If-Match is not a list of quoted entity tags")
+}
+
+/// The entity tags of a list, as they stand; None if it is no such list. A comma may be part of a tag, and a list
+/// may have empty items (RFC 9110, 5.6.1 and 8.8.3).
+fn tags(list: &str) -> Option<Vec<&str>> {
+    let mut tags = Vec::new();
+    let mut rest = list.trim_start_matches([',', ' ', '\t']);
+    while !rest.is_empty() {
+        let opening = if rest.starts_with("W/\"") { 3 } else { 1 };
+        let inner = rest.get(opening..).filter(|_| rest.starts_with('"') || opening == 3)?;
+        let length = opening + inner.find('"')? + 1;
+        let (tag, behind) = rest.split_at(length);
+        if !tag.bytes().all(|b| b.is_ascii_graphic()) {
+            return None;
+        }
+        tags.push(tag);
+        let behind = behind.trim_start_matches([' ', '\t']);
+        if !behind.is_empty() && !behind.starts_with(',') {
+            return None;
+        }
+        rest = behind.trim_start_matches([',', ' ', '\t']);
     }
+    (!tags.is_empty()).then_some(tags)
+}
+
+/// The revision that a tag names; None for a weak one, which never matches in If-Match, or one of another form.
+fn revision(tag: &str) -> Option<i64> {
+    // Only as we spell it: `r+1` and `r01` are no tags of ours.
+    tag.strip_prefix("\"r")?.strip_suffix('"').and_then(id::parse)
 }
 
 impl IfMatch {
@@ -87,11 +109,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_ours_only_as_we_spell_it() {
-        assert_eq!(revision("\"r12\"").expect("a tag"), Some(12));
-        for other in ["\"r+1\"", "\"r01\"", "\"r\"", "\"1\"", "\"r99999999999999999999\"", "W/\"r1\""] {
-            assert_eq!(revision(other).expect("a tag"), None, "{other}");
+    fn a_comma_may_stand_in_a_tag_and_between_two() {
+        assert_eq!(tags("\"r1\""), Some(vec!["\"r1\""]));
+        assert_eq!(tags("\"a,b\" , ,W/\"r2\",\"r3\""), Some(vec!["\"a,b\"", "W/\"r2\"", "\"r3\""]));
+        for bad in ["", " ", ",", "r1", "\"r1", "\"r1\"\"r2\"", "\"r1\" *", "w/\"r1\"", "\"a b\""] {
+            assert_eq!(tags(bad), None, "{bad}");
         }
-        assert!(revision("r1").is_err());
+    }
+
+    #[test]
+    fn a_tag_is_ours_only_as_we_spell_it() {
+        assert_eq!(revision("\"r12\""), Some(12));
+        for other in ["\"r+1\"", "\"r01\"", "\"r\"", "\"1\"", "\"r99999999999999999999\"", "W/\"r1\""] {
+            assert_eq!(revision(other), None, "{other}");
+        }
     }
 }

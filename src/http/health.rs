@@ -11,7 +11,10 @@ use axum::{Json, Router};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
+use super::describe::Answer;
+use super::health_schemas::{HEADROOM, LIVENESS, READINESS};
 use super::route::{Access, Route};
+use super::schema::CACHE_CONTROL;
 use crate::db::headroom::Monitor;
 use crate::db::{Db, Error, migrate};
 use crate::lifecycle::Tasks;
@@ -27,11 +30,25 @@ pub struct Health {
     pub headroom: Arc<Monitor>,
 }
 
+const TAG: &str = "Health";
+
 /// The routes.
 pub const ROUTES: &[Route] = &[
-    Route::new("GET", "/health/live", Access::Public),
-    Route::new("GET", "/health/ready", Access::Public),
-    Route::new("GET", "/health/headroom", Access::Public),
+    Route::new("GET", "/health/live", Access::Public)
+        .about(TAG, "Whether the process runs")
+        .answers(&[Answer::json(200, "It does.", LIVENESS).headers(&[CACHE_CONTROL])]),
+    Route::new("GET", "/health/ready", Access::Public)
+        .about(TAG, "Whether the server can do its work")
+        .answers(&[
+            Answer::json(200, "It can.", READINESS).headers(&[CACHE_CONTROL]),
+            Answer::json(503, "It cannot, and the members say why.", READINESS).headers(&[CACHE_CONTROL]),
+        ]),
+    Route::new("GET", "/health/headroom", Access::Public)
+        .about(TAG, "How many more rows the ids can number")
+        .answers(&[
+            Answer::json(200, "Enough, or a warning.", HEADROOM).headers(&[CACHE_CONTROL]),
+            Answer::json(503, "Too few are left, or nobody knows.", HEADROOM).headers(&[CACHE_CONTROL]),
+        ]),
 ];
 
 /// Longest time readiness waits for the database.

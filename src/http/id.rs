@@ -14,8 +14,7 @@ impl<S: Send + Sync> FromRequestParts<S> for IdPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let Path(text) =
-            Path::<String>::from_request_parts(parts, state).await.map_err(|_| Problem::not_found())?;
+        let TextPath(text) = TextPath::<String>::from_request_parts(parts, state).await?;
         parse(&text).map(Self).ok_or_else(Problem::not_found)
     }
 }

@@ -1,15 +1,21 @@
 //! What every HTTP route shares: problems, extractors, authentication, the request log and the listener.
 //! It knows no feature; `app` passes in how a key is checked.
 
+pub mod api_docs;
+pub mod api_page;
 pub mod auth;
 pub mod body;
 pub mod cursor;
+pub mod describe;
 pub mod etag;
 pub mod fields;
 pub mod health;
+mod health_schemas;
+pub mod html;
 pub mod id;
 pub mod idempotency;
 pub mod json;
+pub mod openapi;
 pub mod paging;
 pub mod patience;
 pub mod problem;
@@ -19,6 +25,7 @@ pub mod query;
 pub mod rawpath;
 pub mod request_log;
 pub mod route;
+pub mod schema;
 pub mod serve;
 
 pub use problem::{Problem, ProblemCode};

@@ -6,11 +6,14 @@ use axum::Router;
 use axum::response::Html;
 use axum::routing::get;
 
+use super::describe::Answer;
 use super::problem::ProblemCode;
 use super::route::{Access, Route};
 
 /// The routes.
-pub const ROUTES: &[Route] = &[Route::new("GET", "/docs/problems", Access::Public)];
+pub const ROUTES: &[Route] = &[Route::new("GET", "/docs/problems", Access::Public)
+    .about("Documentation", "Every problem code: where the `type` of a problem leads")
+    .answers(&[Answer::page(200, "The page.")])];
 
 /// The router, over the page of these codes.
 pub fn router(codes: &[&'static ProblemCode]) -> Router {

@@ -16,7 +16,7 @@ pub mod store;
 pub mod target;
 pub mod write;
 
-pub use api::{Purls, ROUTES, resolution, router};
+pub use api::{Purls, RESOLUTION, ROUTES, resolution, router};
 pub use segment::SegmentFault;
 
 use crate::db::keyset::ListingEntry;

@@ -8,15 +8,33 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, header};
 use serde::Serialize;
+use serde_json::json;
 use time::OffsetDateTime;
 
 use super::store::{PublishedKey, list_keys};
 use crate::db::Db;
 use crate::http::Problem;
+use crate::http::describe::{Answer, Schema};
 use crate::http::route::{Access, Route};
+use crate::http::schema::{
+    ANY_ORIGIN, CACHE_CONTROL, about, array, instant, integer, nullable, object, string, words,
+};
 
 /// The routes.
-pub const ROUTES: &[Route] = &[Route::new("GET", "/.well-known/resolute-keys.json", Access::Public)];
+pub const ROUTES: &[Route] = &[Route::new("GET", "/.well-known/resolute-keys.json", Access::Public)
+    .about("Documentation", "Every public signing key, for ever")
+    .answers(&[Answer::json(200, "The keys.", KEYS).headers(&[CACHE_CONTROL, ANY_ORIGIN])])];
+
+const KEYS: Schema = Schema::new("SigningKeys", || {
+    let key = object(json!({
+        "epoch": integer(0, None),
+        "algorithm": words(&["Ed25519"]),
+        "public_key": about(string(), "32 bytes in Base64 (RFC 4648, section 4)."),
+        "created_at": instant(),
+        "retired_at": nullable(instant()),
+    }));
+    object(json!({"keys": array(key, 0, None)}))
+});
 
 /// The router, closed over the database.
 pub fn router(db: Db) -> Router {

@@ -11,6 +11,7 @@ mod headroom;
 mod hostile;
 mod jobs;
 mod listings;
+mod openapi;
 mod process;
 mod purl;
 mod routes;

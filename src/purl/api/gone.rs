@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::{negotiate, problems};
+use crate::http::html::escape;
 use crate::http::{Problem, ProblemCode, problem_codes};
 use crate::purl::model::{Purl, State};
 
@@ -109,22 +110,6 @@ fn page(facts: &Facts<'_>) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{title}</title></head>\n\
          <body>\n<h1>{title}</h1>\n<dl>\n{rows}</dl>\n</body>\n</html>\n"
     )
-}
-
-/// For text and for attribute values in double quotes.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

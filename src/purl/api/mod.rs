@@ -17,6 +17,8 @@ mod purl_read;
 mod purl_update;
 mod purl_withdraw;
 mod root;
+mod routes;
+mod schemas;
 
 use std::sync::Arc;
 
@@ -25,8 +27,9 @@ use axum::routing::get;
 
 use crate::clock::Clock;
 use crate::db::Db;
-use crate::http::route::{Access, Route};
 use crate::purl::target::OwnAddress;
+
+pub use routes::{RESOLUTION, ROUTES};
 
 /// What the routes of this feature need.
 #[derive(Clone, Debug)]
@@ -47,22 +50,6 @@ impl Purls {
         Self { db, clock, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)) }
     }
 }
-
-/// The routes. Resolution is the fallback of the whole table and stands in no row.
-pub const ROUTES: &[Route] = &[
-    Route::new("POST", "/api/v1/domains", Access::EditOrOperate),
-    Route::new("GET", "/api/v1/domains", Access::Read),
-    Route::new("GET", "/api/v1/domains/", Access::Read),
-    Route::new("PUT", "/api/v1/domains/", Access::Edit),
-    Route::new("GET", "/api/v1/domains/{*path}", Access::Read),
-    Route::new("PUT", "/api/v1/domains/{*path}", Access::Edit),
-    Route::new("POST", "/api/v1/purls", Access::Mint),
-    Route::new("GET", "/api/v1/purls", Access::Read),
-    Route::new("GET", "/api/v1/purls/{*path}", Access::Read),
-    Route::new("PUT", "/api/v1/purls/{*path}", Access::Edit),
-    Route::new("DELETE", "/api/v1/purls/{*path}", Access::Tombstone),
-    Route::new("GET", "/api/v1/purl-revisions/{*path}", Access::Read),
-];
 
 /// The router of the API, closed over its own state. Wildcards only route: handlers read the raw path.
 pub fn router(state: Purls) -> Router {

@@ -3,6 +3,8 @@
 mod audit_log;
 mod keys;
 pub mod problems;
+mod routes;
+mod schemas;
 mod tenants;
 
 use axum::Router;
@@ -10,8 +12,9 @@ use axum::routing::{get, post};
 
 use crate::clock::Clock;
 use crate::db::Db;
-use crate::http::route::{Access, Route};
 use crate::ids::Ids;
+
+pub use routes::ROUTES;
 
 /// What the routes of this feature need.
 #[derive(Clone, Debug)]
@@ -23,17 +26,6 @@ pub struct Tenancy {
     /// Ids and secrets.
     pub ids: Ids,
 }
-
-/// The routes.
-pub const ROUTES: &[Route] = &[
-    Route::new("POST", "/api/v1/tenants", Access::Operate),
-    Route::new("GET", "/api/v1/tenants/{slug}", Access::Operate),
-    Route::new("POST", "/api/v1/keys", Access::Administer),
-    Route::new("GET", "/api/v1/keys", Access::Administer),
-    Route::new("GET", "/api/v1/keys/{id}", Access::Administer),
-    Route::new("DELETE", "/api/v1/keys/{id}", Access::Administer),
-    Route::new("GET", "/api/v1/audit-log", Access::Administer),
-];
 
 /// The router, closed over its own state.
 pub fn router(state: Tenancy) -> Router {

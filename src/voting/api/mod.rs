@@ -12,6 +12,8 @@ mod polls;
 pub mod problems;
 mod public_result;
 mod result;
+mod routes;
+mod schemas;
 mod viewer;
 mod views;
 
@@ -19,34 +21,8 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use super::Voting;
-use crate::http::route::{Access, Route};
 
-/// The routes.
-pub const ROUTES: &[Route] = &[
-    Route::new("POST", "/api/v1/meetings", Access::Edit),
-    Route::new("GET", "/api/v1/meetings", Access::Read),
-    Route::new("GET", "/api/v1/meetings/{id}", Access::Read),
-    Route::new("POST", "/api/v1/meetings/{id}/state", Access::Edit),
-    Route::new("GET", "/api/v1/meetings/{id}/participants", Access::Read),
-    Route::new("POST", "/api/v1/meetings/{id}/participants", Access::Edit),
-    Route::new("POST", "/api/v1/meetings/{id}/polls", Access::Edit),
-    Route::new("GET", "/api/v1/meetings/{id}/polls", Access::Read),
-    Route::new("GET", "/api/v1/participants/{id}", Access::Read),
-    Route::new("DELETE", "/api/v1/participants/{id}", Access::Edit),
-    Route::new("POST", "/api/v1/participants/{id}/token", Access::Edit),
-    Route::new("GET", "/api/v1/polls/{id}", Access::ReadOrBallotToken),
-    Route::new("PUT", "/api/v1/polls/{id}", Access::Edit),
-    Route::new("POST", "/api/v1/polls/{id}/open", Access::Edit),
-    Route::new("POST", "/api/v1/polls/{id}/deadline", Access::Edit),
-    Route::new("POST", "/api/v1/polls/{id}/close", Access::Edit),
-    Route::new("POST", "/api/v1/polls/{id}/cancel", Access::Edit),
-    Route::new("POST", "/api/v1/polls/{id}/publish", Access::Edit),
-    Route::new("GET", "/api/v1/polls/{id}/ballot", Access::BallotToken),
-    Route::new("PUT", "/api/v1/polls/{id}/ballot", Access::BallotToken),
-    Route::new("DELETE", "/api/v1/polls/{id}/ballot", Access::BallotToken),
-    Route::new("GET", "/api/v1/polls/{id}/result", Access::ReadOrBallotToken),
-    Route::new("GET", "/api/v1/public/{slug}/polls/{id}", Access::Public),
-];
+pub use routes::ROUTES;
 
 /// The router, closed over its own state.
 pub fn router(state: Voting) -> Router {

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use super::{Answer, TestApp};
+use super::{Answer, TestApp, contract};
 
 /// A caller, with or without a key.
 #[derive(Clone)]
@@ -65,9 +65,10 @@ impl Actor {
         self.send(Method::DELETE, path, None).await
     }
 
-    /// Any request; a body is sent as JSON unless a content type was set.
+    /// Any request; a body is sent as JSON unless a content type was set. Every answer must be one that the document
+    /// of the API has.
     pub async fn send(&self, method: Method, path: &str, body: Option<String>) -> Answer {
-        let mut request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(method.clone()).uri(path);
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         }
@@ -82,7 +83,9 @@ impl Actor {
         let response = self.router.clone().oneshot(request).await.expect("infallible");
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("a whole body").to_bytes();
-        Answer { status: parts.status, headers: parts.headers, body }
+        let answer = Answer { status: parts.status, headers: parts.headers, body };
+        contract::check(&method, path, &answer);
+        answer
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod answer;
 pub mod chaos;
+pub mod contract;
 pub mod database;
 pub mod process;
 pub mod wire;

@@ -1,0 +1,321 @@
+//! The OpenAPI 3.1 document, made of the route table. Pure: `app` passes the routes, `api_docs` serves it. What
+//! follows from a route's access, path, parameters and body is added here, so that no row repeats it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::describe::{Answer, Body, Content, Header, Parameter, Place, Schema};
+use super::problem::ProblemCode;
+use super::problem_codes as codes;
+use super::route::{Access, Route};
+use super::schema;
+
+/// Content type of problems.
+const PROBLEM_JSON: &str = "application/problem+json";
+
+const ABOUT: &str = "Persistent URLs and votes. Conventions: ids are strings; times are RFC 3339; bodies are JSON \
+    objects without unknown members; every error is a problem document with a stable `code`, explained at \
+    `/docs/problems`; what is not yours is 404. A method that an address does not have is 405 \
+    `method_not_allowed` with `Allow`; `HEAD` answers as `GET` without a body. Every answer has `X-Request-Id`.";
+
+/// The document.
+pub fn document(routes: &[Route]) -> Value {
+    let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    let mut responses = BTreeMap::new();
+    for route in routes {
+        let operations = paths.entry(plain_path(route.path)).or_default();
+        operations.insert(route.method.to_ascii_lowercase(), operation(route, &mut responses));
+    }
+    let schemas: BTreeMap<&str, Value> =
+        schemas(routes).into_iter().map(|schema| (schema.name, (schema.make)())).collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": env!("CARGO_PKG_NAME"),
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": env!("CARGO_PKG_DESCRIPTION"),
+            "description": ABOUT,
+            "license": {"name": "MIT or Apache-2.0", "identifier": env!("CARGO_PKG_LICENSE")},
+        },
+        "servers": [{"url": "/"}],
+        "tags": tags(routes).iter().map(|tag| json!({"name": tag})).collect::<Vec<_>>(),
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": responses,
+            "headers": {"X-Request-Id": header(Header::always(
+                "X-Request-Id",
+                "The id of the request: the client's own, or one that was made. The log has it.",
+            ))},
+            "securitySchemes": {
+                "key": {
+                    "type": "http", "scheme": "bearer", "bearerFormat": "rsl_…",
+                    "description": "An API key. The roles of an operation are the scopes that may call it.",
+                },
+                "ballot_token": {
+                    "type": "http", "scheme": "bearer", "bearerFormat": "rsb_…",
+                    "description": "The ballot token of a participant.",
+                },
+            },
+        },
+    })
+}
+
+/// Every schema that the document has, by name.
+pub fn schemas(routes: &[Route]) -> Vec<Schema> {
+    let bodies = routes.iter().filter_map(|route| match route.body {
+        Body::None => None,
+        Body::Required(schema) | Body::Optional(schema) => Some(schema),
+    });
+    let answers = routes.iter().flat_map(|route| route.answers).filter_map(|answer| match answer.content {
+        Content::Json(schema) => Some(schema),
+        Content::Nothing | Content::Page => None,
+    });
+    let all = schema::SHARED.iter().copied().chain(bodies).chain(answers);
+    let by_name: BTreeMap<&str, Schema> = all.map(|schema| (schema.name, schema)).collect();
+    by_name.into_values().collect()
+}
+
+/// The headings, in the order of the table.
+pub fn tags(routes: &[Route]) -> Vec<&'static str> {
+    let mut seen = BTreeSet::new();
+    routes.iter().map(|route| route.tag).filter(|tag| seen.insert(*tag)).collect()
+}
+
+/// A stable name of the operation, made of method and path: `post_meetings_id_polls`.
+pub fn operation_id(route: &Route) -> String {
+    let path = route.path.strip_prefix("/api/v1").unwrap_or(route.path);
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(route.method.to_ascii_lowercase(), |id, word| format!("{id}_{word}"))
+}
+
+/// Every problem that a route can answer with, by status: its own and those that follow from the rest.
+pub fn problems(route: &Route) -> Vec<&'static ProblemCode> {
+    let mut all = vec![&codes::INTERNAL, &codes::UNAVAILABLE, &codes::REQUEST_TIMEOUT];
+    if route.access != Access::Public {
+        all.push(&codes::UNAUTHENTICATED);
+    }
+    if !route.access.scopes().is_empty() {
+        all.push(&codes::FORBIDDEN);
+    }
+    for (_, is_rest) in path_names(route.path) {
+        all.push(&codes::NOT_FOUND);
+        if is_rest {
+            all.push(&codes::BAD_PATH);
+        }
+    }
+    if !matches!(route.body, Body::None) {
+        all.extend([
+            &codes::BAD_JSON,
+            &codes::BODY_TOO_LARGE,
+            &codes::UNSUPPORTED_MEDIA_TYPE,
+            &codes::INVALID,
+        ]);
+    }
+    if !matches!(route.method, "GET" | "HEAD" | "OPTIONS") {
+        all.push(&codes::OUTCOME_UNKNOWN);
+    }
+    all.extend(route.parameters.iter().flat_map(|parameter| parameter.problems));
+    all.extend(route.problems);
+    all.sort_by_key(|problem| (problem.status, problem.code));
+    all.dedup_by_key(|problem| problem.code);
+    all
+}
+
+/// Every parameter of a route, those of its path first.
+pub fn parameters(route: &Route) -> Vec<Parameter> {
+    let given = |name: &str| {
+        route.parameters.iter().find(|given| given.place == Place::Path && given.name == name).copied()
+    };
+    let of_path = path_names(route.path).map(|(name, is_rest)| {
+        given(name).unwrap_or(match name {
+            _ if is_rest => REST,
+            "slug" => SLUG,
+            _ => Parameter::path(name, "Its id.", schema::id),
+        })
+    });
+    let others = route.parameters.iter().filter(|parameter| parameter.place != Place::Path).copied();
+    of_path.chain(others).collect()
+}
+
+const SLUG: Parameter = Parameter::path(
+    "slug",
+    "The word that names the tenant.",
+    || json!({"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", "examples": ["demo"]}),
+);
+const REST: Parameter = Parameter::path(
+    "path",
+    "The full path, percent-encoded. Its slashes may stand as they are, which OpenAPI has no word for.",
+    || json!({"type": "string", "minLength": 1, "examples": ["demo/hello"]}),
+);
+
+/// The names in a path template, and whether each takes the whole rest.
+fn path_names(path: &'static str) -> impl Iterator<Item = (&'static str, bool)> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).map(|name| {
+        let rest = name.strip_prefix('*');
+        (rest.unwrap_or(name), rest.is_some())
+    })
+}
+
+/// The template as OpenAPI writes it, which knows no parameter that takes the rest.
+pub fn plain_path(path: &str) -> String {
+    path.replace("{*", "{")
+}
+
+fn operation(route: &Route, shared: &mut BTreeMap<String, Value>) -> Value {
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "tags": [route.tag],
+        "summary": route.summary,
+        "security": security(route.access),
+        "responses": responses(route, shared),
+    });
+    if !route.help.is_empty() {
+        operation["description"] = route.help.into();
+    }
+    let parameters = parameters(route);
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.iter().map(parameter).collect();
+    }
+    if let Body::Required(schema) | Body::Optional(schema) = route.body {
+        operation["requestBody"] = json!({
+            "required": matches!(route.body, Body::Required(_)),
+            "content": {"application/json": {"schema": schema::reference(schema)}},
+        });
+    }
+    operation
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    json!({
+        "in": parameter.place.as_str(),
+        "name": parameter.name,
+        "description": parameter.help,
+        "required": parameter.required,
+        "schema": (parameter.schema)(),
+    })
+}
+
+fn security(access: Access) -> Value {
+    let mut ways = Vec::new();
+    let scopes: Vec<&str> = access.scopes().iter().map(|scope| scope.as_str()).collect();
+    if !scopes.is_empty() {
+        ways.push(json!({"key": scopes}));
+    }
+    if access.takes_ballot_tokens() {
+        ways.push(json!({"ballot_token": []}));
+    }
+    ways.into()
+}
+
+/// By status. Problems that nothing else shares a status with are written once for all routes.
+fn responses(route: &Route, shared: &mut BTreeMap<String, Value>) -> Map<String, Value> {
+    let mut by_status: BTreeMap<u16, (Vec<&Answer>, Vec<&ProblemCode>)> = BTreeMap::new();
+    for answer in route.answers {
+        by_status.entry(answer.status).or_default().0.push(answer);
+    }
+    for problem in problems(route) {
+        by_status.entry(problem.status).or_default().1.push(problem);
+    }
+    let mut responses = Map::new();
+    for (status, (answers, problems)) in by_status {
+        let response = response(&answers, &problems);
+        let response = if answers.is_empty() {
+            let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+            let name = format!("{status}.{}", codes.join("."));
+            let reference = json!({"$ref": format!("#/components/responses/{name}")});
+            shared.insert(name, response);
+            reference
+        } else {
+            response
+        };
+        responses.insert(status.to_string(), response);
+    }
+    responses
+}
+
+fn response(answers: &[&Answer], problems: &[&ProblemCode]) -> Value {
+    let mut help: Vec<String> = answers.iter().map(|answer| answer.help.to_owned()).collect();
+    let mut content = Map::new();
+    let mut headers = Map::new();
+    for answer in answers {
+        match answer.content {
+            Content::Nothing => {}
+            Content::Json(schema) => {
+                content.insert("application/json".into(), json!({"schema": schema::reference(schema)}));
+            }
+            Content::Page => {
+                content.insert("text/html".into(), json!({"schema": {"type": "string"}}));
+            }
+        }
+        headers.extend(answer.headers.iter().map(|it| (it.name.to_owned(), header(*it))));
+    }
+    if !problems.is_empty() {
+        let words: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+        help.extend(problems.iter().map(|problem| format!("`{}`: {}.", problem.code, problem.title)));
+        let narrowed = json!({"properties": {"code": {"enum": words}}});
+        let schema = json!({"allOf": [schema::reference(schema::PROBLEM), narrowed]});
+        content.insert(PROBLEM_JSON.into(), json!({"schema": schema}));
+        let of_status = problems.first().map_or(0, |problem| problem.status);
+        headers.extend(problem_header(of_status).map(|it| (it.name.to_owned(), header(it))));
+    }
+    headers.insert("X-Request-Id".into(), json!({"$ref": "#/components/headers/X-Request-Id"}));
+    let mut response = json!({"description": help.join(" "), "headers": headers});
+    if !content.is_empty() {
+        response["content"] = content.into();
+    }
+    response
+}
+
+/// What a problem of this status says in its head.
+fn problem_header(status: u16) -> Option<Header> {
+    match status {
+        401 => Some(Header::always("WWW-Authenticate", "The scheme, `Bearer`.")),
+        412 => Some(Header::sometimes("ETag", "The present revision.")),
+        503 => Some(Header::sometimes("Retry-After", "Seconds after which it is worth another try.")),
+        _ => None,
+    }
+}
+
+fn header(header: Header) -> Value {
+    json!({"description": header.help, "required": header.always, "schema": {"type": "string"}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROUTE: Route = Route::new("PUT", "/api/v1/things/{id}/{*path}", Access::Edit)
+        .about("Things", "Changes one")
+        .parameters(&[schema::IF_MATCH_REQUIRED])
+        .body(schema::ID)
+        .answers(&[Answer::json(200, "Changed.", schema::ID).headers(&[schema::ETAG])]);
+
+    #[test]
+    fn what_follows_from_a_row_is_added_to_it() {
+        let statuses: Vec<u16> = problems(&ROUTE).iter().map(|problem| problem.status).collect();
+        assert_eq!(statuses, [400, 400, 400, 401, 403, 404, 412, 413, 415, 422, 428, 500, 503, 503, 503]);
+        let public: Vec<&str> =
+            problems(&Route::new("GET", "/x", Access::Public)).iter().map(|problem| problem.code).collect();
+        assert_eq!(public, ["internal", "request_timeout", "unavailable"]);
+    }
+
+    #[test]
+    fn the_document_names_operations_parameters_and_who_may() {
+        let document = document(&[ROUTE]);
+        let operation = &document["paths"]["/api/v1/things/{id}/{path}"]["put"];
+        assert_eq!(operation["operationId"], "put_things_id_path");
+        assert_eq!(operation["security"], json!([{"key": ["admin", "editor"]}]));
+        let names: Vec<&str> = operation["parameters"]
+            .as_array()
+            .expect("parameters")
+            .iter()
+            .map(|parameter| parameter["name"].as_str().expect("a name"))
+            .collect();
+        assert_eq!(names, ["id", "path", "If-Match"]);
+        assert_eq!(operation["responses"]["200"]["headers"]["ETag"]["required"], true);
+        let shared = operation["responses"]["403"]["$ref"].as_str().expect("a shared response");
+        assert!(document.pointer(shared.trim_start_matches('#')).is_some(), "{shared}");
+    }
+}
