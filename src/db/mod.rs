@@ -1,6 +1,7 @@
 //! The database: two pools sized from one setting, migrations, the private cluster, and what both drivers
 //! need around a statement. It knows no feature.
 
+pub mod cache;
 pub mod cluster;
 pub mod connect;
 pub mod error;
@@ -8,7 +9,9 @@ pub mod headroom;
 pub mod jobs;
 pub mod keyset;
 pub mod migrate;
+pub mod notify;
 pub mod pools;
+pub mod reachability;
 pub mod statement;
 pub mod tls;
 pub mod tx;

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::route::{Access, Route};
 use crate::db::headroom::Monitor;
+use crate::db::notify::Hearing;
 use crate::db::{Db, Error, migrate};
 use crate::lifecycle::Tasks;
 
@@ -25,6 +26,8 @@ pub struct Health {
     pub tasks: Tasks,
     /// What measures headroom.
     pub headroom: Arc<Monitor>,
+    /// Whether other servers are heard.
+    pub hearing: Hearing,
 }
 
 /// The routes.
@@ -58,13 +61,17 @@ async fn ready(State(state): State<Health>) -> Response {
             // It answered, and cannot say which migrations it has.
             Ok(Err(Error::Internal(_))) => ("ok", "unknown"),
             Ok(Err(_)) => ("unreachable", "unknown"),
+            Err(_) if state.db.is_full() => ("pool_full", "unknown"),
             Err(_) => ("slow", "unknown"),
         };
     let draining = state.tasks.is_draining();
     let good = database == "ok" && schema == "ok" && !draining;
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let word = if good { "ok" } else { "not_ready" };
-    answer(status, &json!({ "status": word, "database": database, "schema": schema, "draining": draining }))
+    // Told, but no reason to be taken out: without it names are only remembered for a shorter time.
+    let listen = if state.hearing.is_connected() { "ok" } else { "lost" };
+    let body = json!({ "status": word, "database": database, "schema": schema, "listen": listen, "draining": draining });
+    answer(status, &body)
 }
 
 /// The last measurement, never a new one: 503 when critical or unknown.

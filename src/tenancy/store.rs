@@ -7,7 +7,10 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::slug::Slug;
-use crate::db::Error;
+use crate::db::{Error, notify};
+
+/// The topic of messages about keys; an item is the key's id.
+pub const KEYS_TOPIC: &str = "keys";
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,24 +210,29 @@ pub async fn list_all_keys(pool: &PgPool, tenant_id: Option<i64>) -> Result<Vec<
 }
 
 /// Revokes a key, of whichever tenant if `tenant_id` is None. False if there is no such key. Revoking twice keeps
-/// the first time.
+/// the first time. Goes to the other processes with the same statement, so that it is heard if it happened.
 pub async fn revoke_key(
     pool: &PgPool,
     tenant_id: Option<i64>,
     api_key_id: Uuid,
     now: OffsetDateTime,
 ) -> Result<bool, Error> {
-    let done = sqlx::query!(
-        "UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3)
-         WHERE api_key_id = $2 AND ($1::bigint IS NULL OR tenant_id = $1)",
+    let payloads = notify::payloads(KEYS_TOPIC, [api_key_id.to_string()]);
+    let told = sqlx::query_scalar!(
+        r#"WITH revoked AS (
+               UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3)
+               WHERE api_key_id = $2 AND ($1::bigint IS NULL OR tenant_id = $1) RETURNING api_key_id)
+           SELECT pg_notify($5, payload)::text AS "told" FROM revoked, unnest($4::text[]) AS p (payload)"#,
         tenant_id,
         api_key_id,
-        now
+        now,
+        &payloads,
+        notify::CHANNEL
     );
     let mut tx = pool.begin_with(crate::db::BEGIN).await?;
-    let done = done.execute(&mut *tx).await?.rows_affected() == 1;
+    let told = told.fetch_optional(&mut *tx).await?;
     tx.commit().await.map_err(|error| Error::from(error).during_commit())?;
-    Ok(done)
+    Ok(told.is_some())
 }
 
 /// Ids of these domains, as far as this tenant owns them, with their paths.

@@ -84,7 +84,10 @@ pub async fn create(
         created_by: Some(key_id),
         created_at: state.clock.now(),
     };
-    let domain = domains::insert_domain(pool, creator, &new).await?;
+    let made = domains::insert_domain(pool, creator, &new).await;
+    // Whatever came of it: a broken COMMIT may have made it.
+    state.resolver.directory.written();
+    let domain = made?;
     domain_body::answer(&state, StatusCode::CREATED, &domain).await
 }
 

@@ -37,7 +37,9 @@ pub async fn update(
         }
         let pool = state.db.management();
         let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(domain.generation);
-        if domains::update_policies(pool, &domain, expected, &policies, state.clock.now()).await?.is_some() {
+        let updated = domains::update_policies(pool, &domain, expected, &policies, state.clock.now()).await;
+        state.resolver.directory.written();
+        if updated?.is_some() {
             let domain = addressed::domain(&state, &caller, &uri, "/api/v1/domains").await?;
             return domain_body::answer(&state, StatusCode::OK, &domain).await;
         }

@@ -48,9 +48,17 @@ pub async fn create(
             valid_until: answer.valid_until,
         };
         let author = (caller.key_id, state.clock.now());
-        match write::create(&state.db, &domain, author, std::slice::from_ref(&new)).await {
-            Ok(verdicts) => return verdict(&state, &domain, verdicts),
-            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => {}
+        let writing = state.resolver.announcer.writing(domain.domain_id, &name.key(domain.case_insensitive));
+        let created = write::create(&state.db, &domain, author, std::slice::from_ref(&new)).await;
+        if !domain.has_names {
+            state.resolver.directory.written();
+        }
+        match created {
+            Ok(verdicts) => {
+                writing.created();
+                return verdict(&state, &domain, verdicts);
+            }
+            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => writing.unwritten(),
             Err(WriteError::Db(error)) => return Err(error.into()),
         }
     }

@@ -115,6 +115,7 @@ async fn insert_domain_in(
         check(connection, creator, &new.path, new.shadow).await?;
         raise_generation(connection, &above).await?;
     }
+    let version = raise_directory(connection).await?;
     let domain_id = sqlx::query_scalar!(
         "INSERT INTO domains (path, home_tenant_id, owner_tenant_id, created_at, created_by)
          VALUES ($1, $2, $2, $3, $4) RETURNING domain_id",
@@ -128,8 +129,8 @@ async fn insert_domain_in(
     let default_status = i16::try_from(new.policies.default_status.code()).unwrap_or_default();
     sqlx::query!(
         "INSERT INTO domain_state (tenant_id, domain_id, case_insensitive, trailing_slash, query_policy,
-                                   default_status, cache_seconds, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                                   default_status, cache_seconds, updated_at, directory_version)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         new.tenant_id,
         domain_id,
         new.case_insensitive,
@@ -137,7 +138,8 @@ async fn insert_domain_in(
         new.policies.query.as_str(),
         default_status,
         new.policies.cache_seconds,
-        new.created_at
+        new.created_at,
+        version
     )
     .execute(connection)
     .await?;
@@ -204,11 +206,17 @@ pub async fn update_policies(
 ) -> Result<Option<i64>, db::Error> {
     let default_status = i16::try_from(policies.default_status.code()).unwrap_or_default();
     let generation = sqlx::query_scalar!(
-        "UPDATE domain_state
+        "WITH same AS (
+             SELECT FROM domain_state WHERE tenant_id = $1 AND domain_id = $2
+               AND generation = coalesce($3, generation) FOR UPDATE),
+         raised AS (
+             UPDATE domain_directory SET version = version + 1 WHERE EXISTS (SELECT FROM same) RETURNING version)
+         UPDATE domain_state s
          SET trailing_slash = $4, query_policy = $5, default_status = $6, cache_seconds = $7,
-             updated_at = greatest($8, updated_at), generation = generation + 1
-         WHERE tenant_id = $1 AND domain_id = $2 AND generation = coalesce($3, generation)
-         RETURNING generation",
+             updated_at = greatest($8, updated_at), generation = generation + 1, directory_version = raised.version
+         FROM raised
+         WHERE s.tenant_id = $1 AND s.domain_id = $2 AND s.generation = coalesce($3, s.generation)
+         RETURNING s.generation",
         domain.home_tenant_id,
         domain.domain_id,
         expected,
@@ -224,6 +232,12 @@ pub async fn update_policies(
     Ok(generation)
 }
 
+/// The next version of the directory. Its row is the last lock of the transaction.
+async fn raise_directory(connection: &mut PgConnection) -> Result<i64, db::Error> {
+    let version = sqlx::query_scalar!("UPDATE domain_directory SET version = version + 1 RETURNING version");
+    Ok(version.fetch_one(connection).await?)
+}
+
 async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
     sqlx::query!(
         "SELECT domain_id FROM domain_state WHERE tenant_id = $1 AND domain_id = $2 FOR UPDATE",
@@ -237,7 +251,9 @@ async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(
 
 async fn raise_generation(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
     sqlx::query!(
-        "UPDATE domain_state SET generation = generation + 1 WHERE tenant_id = $1 AND domain_id = $2",
+        "WITH raised AS (UPDATE domain_directory SET version = version + 1 RETURNING version)
+         UPDATE domain_state s SET generation = generation + 1, directory_version = raised.version
+         FROM raised WHERE s.tenant_id = $1 AND s.domain_id = $2",
         domain.home_tenant_id,
         domain.domain_id
     )

@@ -170,7 +170,10 @@ pub async fn revoke(
 ) -> Result<Response, Problem> {
     let id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
     let pool = state.db.management();
-    if !store::revoke_key(pool, Some(caller.tenant_id), id, state.clock.now()).await? {
+    let revoked = store::revoke_key(pool, Some(caller.tenant_id), id, state.clock.now()).await;
+    // Whatever came of it: a connection that broke may have revoked it.
+    state.keys.evict(id);
+    if !revoked? {
         return Err(Problem::not_found());
     }
     let row = get_written(&state, caller.tenant_id, id).await?;

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::http::route::{Access, Route};
 use crate::ids::Ids;
+use crate::tenancy::Keys;
 
 /// What the routes of this feature need.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct Tenancy {
     pub clock: Clock,
     /// Ids and secrets.
     pub ids: Ids,
+    /// The keys that this process remembers.
+    pub keys: Keys,
 }
 
 /// The routes.
