@@ -15,6 +15,8 @@ use super::{CHANNEL, Hearing, Message};
 use crate::db::connect::{SslMode, Target};
 use crate::db::{Error, tls};
 
+/// How the connection is told apart in pg_stat_activity.
+pub const APPLICATION: &str = "resolute listen";
 /// Time between the answer to one proof of life and the next question.
 const PROOF_EVERY: Duration = Duration::from_millis(250);
 /// Time for a proof of life; longer than it is believed, so that a slow machine does not reconnect all the time.
@@ -54,7 +56,8 @@ where
     T: MakeTlsConnect<Socket>,
     T::Stream: AsyncRead + AsyncWrite + Unpin,
 {
-    let config = target.tokio_postgres(PROOF_WITHIN);
+    let mut config = target.tokio_postgres(PROOF_WITHIN);
+    config.application_name(APPLICATION);
     let (client, connection) = timeout(PROOF_WITHIN, config.connect(tls)).await.map_err(late)??;
     let asking = pin!(ask(&client, hearing));
     let hearing_it = pin!(hear(connection, heard));

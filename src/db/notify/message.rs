@@ -53,6 +53,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn every_item_arrives_once_in_order_and_no_payload_is_too_long(items in prop::collection::vec("[^\n]{1,400}", 0..60)) {
             let payloads = payloads("names", items.clone());

@@ -7,7 +7,7 @@ mod listen;
 mod message;
 
 pub use hearing::Hearing;
-pub use listen::listen;
+pub use listen::{APPLICATION, listen};
 pub use message::{Message, payloads};
 
 use tokio_postgres::types::Type;

@@ -13,6 +13,7 @@ pub mod wire;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -97,6 +98,16 @@ impl TestApp {
         &self.target
     }
 
+    /// Starts what runs beside requests, and waits until other processes are heard.
+    pub async fn listen(&self) {
+        self.app.start_tasks();
+        let end = Instant::now() + Duration::from_secs(10);
+        while !self.app.hearing.is_connected() {
+            assert!(Instant::now() < end, "the LISTEN connection is not made");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// Somebody without a key.
     pub fn stranger(&self) -> Actor {
         Actor::new(self.router.clone(), None)
@@ -140,6 +151,21 @@ impl TestApp {
         };
         store::insert_key(self.db().management(), &new).await.expect("key");
         self.bearer(&key.reveal())
+    }
+}
+
+/// Asks until the answer is as wanted; the last answer after ten seconds.
+pub async fn until<A: Future<Output = Answer>>(
+    ask: impl Fn() -> A,
+    wanted: impl Fn(&Answer) -> bool,
+) -> Answer {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        let answer = ask().await;
+        if wanted(&answer) || Instant::now() > end {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
