@@ -76,8 +76,8 @@ impl<K, V> std::fmt::Debug for Cache<K, V> {
 impl<K: Hash + Eq, V: Clone> Cache<K, V> {
     /// A cache for about `entries` entries (rounded up to a multiple of its shards); `name` labels its metrics.
     pub fn new(name: &'static str, entries: usize) -> Self {
-        let share = NonZeroUsize::new(entries.div_ceil(SHARDS)).unwrap_or(NonZeroUsize::MIN);
-        let shard = || Mutex::new(Shard { entries: LruCache::new(share), epoch: 0 });
+        let capacity = NonZeroUsize::new(entries.div_ceil(SHARDS)).unwrap_or(NonZeroUsize::MIN);
+        let shard = || Mutex::new(Shard { entries: LruCache::new(capacity), epoch: 0 });
         Self {
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
             hasher: RandomState::new(),
@@ -170,6 +170,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form of a judge")]
     fn young(_: &u64, begun: Instant) -> bool {
         begun.elapsed() < SECOND
     }
@@ -224,7 +225,6 @@ mod tests {
     /// The truth is a number that only grows. A writer raises it and evicts; a reader that asks after that must
     /// never be given the old number, however the fillers' reads overlap.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    #[expect(clippy::disallowed_methods, reason = "threads of a test")]
     async fn a_reader_that_overlaps_a_write_never_leaves_the_old_answer_behind() {
         let (cache, truth) = (Arc::new(Cache::new("test", 10)), Arc::new(AtomicU64::new(0)));
         let stop = Arc::new(AtomicBool::new(false));

@@ -98,9 +98,11 @@ impl Known {
     /// Forgets the names that another process has written.
     pub fn heard(&self, message: &Message<'_>) {
         for item in &message.items {
-            match item.split_once(' ').map(|(id, key)| (id.parse::<i64>(), key)) {
-                Some((Ok(domain_id), key)) => self.evict(domain_id, key),
-                _ => tracing::warn!("an announcement that names no name is ignored"),
+            let name = item.split_once(' ').map(|(id, key)| (id.parse::<i64>(), key));
+            if let Some((Ok(domain_id), key)) = name {
+                self.evict(domain_id, key);
+            } else {
+                tracing::warn!("an announcement that names no name is ignored");
             }
         }
     }

@@ -83,9 +83,10 @@ impl Keys {
     /// Forgets the keys that another process has revoked.
     pub fn heard(&self, message: &Message<'_>) {
         for item in &message.items {
-            match Uuid::try_parse(item) {
-                Ok(api_key_id) => self.evict(api_key_id),
-                Err(_) => tracing::warn!("an announcement that names no key is ignored"),
+            if let Ok(api_key_id) = Uuid::try_parse(item) {
+                self.evict(api_key_id);
+            } else {
+                tracing::warn!("an announcement that names no key is ignored");
             }
         }
     }

@@ -91,12 +91,11 @@ where
 {
     while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message? {
-            match Message::parse(notification.payload()) {
-                Some(message) => heard(&message),
-                None => tracing::warn!(
-                    bytes = notification.payload().len(),
-                    "a notification in another form than this version's is ignored"
-                ),
+            if let Some(message) = Message::parse(notification.payload()) {
+                heard(&message);
+            } else {
+                let bytes = notification.payload().len();
+                tracing::warn!(bytes, "a notification in another form than this version's is ignored");
             }
         }
     }
