@@ -124,6 +124,17 @@ impl Directory {
         state.verified = None;
     }
 
+    /// A name was written in this domain, as the writer has read it. If that is news here, as with a domain's
+    /// first name or a domain that another process has just made, the next request asks.
+    pub fn wrote_in(&self, domain: &Domain) {
+        let known = self.read().domains.get(domain.path.as_str()).is_some_and(|known| {
+            known.has_names && known.domain_id == domain.domain_id && known.generation == domain.generation
+        });
+        if !known {
+            self.written();
+        }
+    }
+
     async fn ask(&self, db: &Db, reachability: &Reachability) -> Result<(), db::Error> {
         loop {
             let (since, writes, begun) = {

@@ -50,9 +50,7 @@ pub async fn create(
         let author = (caller.key_id, state.clock.now());
         let writing = state.resolver.announcer.writing(domain.domain_id, &name.key(domain.case_insensitive));
         let created = write::create(&state.db, &domain, author, std::slice::from_ref(&new)).await;
-        if !domain.has_names {
-            state.resolver.directory.written();
-        }
+        state.resolver.directory.wrote_in(&domain);
         match created {
             Ok(verdicts) => {
                 writing.created();

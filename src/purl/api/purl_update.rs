@@ -65,7 +65,10 @@ pub async fn change(
         };
         let verdict = verdicts.into_iter().next();
         match verdict {
-            Some(ChangeVerdict::Changed(_)) => writing.changed(),
+            Some(ChangeVerdict::Changed(_)) => {
+                state.resolver.directory.wrote_in(&domain);
+                writing.changed();
+            }
             _ => writing.unwritten(),
         }
         match verdict {

@@ -133,6 +133,27 @@ async fn a_name_that_was_not_there_is_found_at_once_on_the_server_that_made_it()
     }
 }
 
+/// The server that answers a write with 2xx shows it at once, also where another has prepared the ground.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_in_a_domain_that_another_server_has_just_made_or_filled_is_found_at_once() {
+    let registry = Registry::start().await;
+    let other = registry.app.twin();
+    let editor = other.bearer(registry.editor.token());
+    for n in 0..5 {
+        let (made, filled) = (format!("d/made{n}"), format!("d/filled{n}"));
+        registry.editor.post("/api/v1/domains", json!({"path": filled})).await.expect(201);
+        other.stranger().get(&format!("/{made}/b")).await.expect(404);
+        registry.editor.post("/api/v1/domains", json!({"path": made})).await.expect(201);
+        let name =
+            |domain: &str, name: &str| json!({"domain": domain, "name": name, "target": "https://e.org/"});
+        registry.mint_as(name(&filled, "a")).await.expect(201);
+        for domain in [&made, &filled] {
+            editor.post("/api/v1/purls", name(domain, "b")).await.expect(201);
+            other.stranger().get(&format!("/{domain}/b")).await.expect(302);
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn valid_until_is_checked_on_every_answer_from_memory() {
     let registry = Registry::start().await;
