@@ -122,10 +122,15 @@ impl Db {
         [("hot", hot.size, hot.available, hot.waiting), ("management", open, self.management.num_idle(), 0)]
     }
 
-    /// Whether every connection of the management pool is in use.
-    pub fn is_full(&self) -> bool {
-        self.management.num_idle() == 0
-            && self.management.size() == self.management.options().get_max_connections()
+    /// The pools whose connections are all in use.
+    pub fn full_pools(&self) -> Vec<&'static str> {
+        let hot = self.hot.status();
+        let (management, most) = (self.management.size(), self.management.options().get_max_connections());
+        let full = [
+            ("hot", hot.available == 0 && hot.size == hot.max_size),
+            ("management", self.management.num_idle() == 0 && management == most),
+        ];
+        full.into_iter().filter(|(_, full)| *full).map(|(pool, _)| pool).collect()
     }
 
     /// Closes both pools; connections in use are closed when they come back.

@@ -61,17 +61,26 @@ async fn ready(State(state): State<Health>) -> Response {
             // It answered, and cannot say which migrations it has.
             Ok(Err(Error::Internal(_))) => ("ok", "unknown"),
             Ok(Err(_)) => ("unreachable", "unknown"),
-            Err(_) if state.db.is_full() => ("pool_full", "unknown"),
+            Err(_) if state.db.full_pools().contains(&"management") => ("pool_full", "unknown"),
             Err(_) => ("slow", "unknown"),
         };
     let draining = state.tasks.is_draining();
     let good = database == "ok" && schema == "ok" && !draining;
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let word = if good { "ok" } else { "not_ready" };
-    // Told, but no reason to be taken out: without it names are only remembered for a shorter time.
-    let listen = if state.hearing.is_connected() { "ok" } else { "lost" };
-    let body = json!({ "status": word, "database": database, "schema": schema, "listen": listen, "draining": draining });
-    answer(status, &body)
+    // The last two are told, but no reason to be taken out: without LISTEN names are remembered for a shorter
+    // time, and a busy server that is taken out makes the others busier.
+    answer(
+        status,
+        &json!({
+            "status": word,
+            "database": database,
+            "schema": schema,
+            "draining": draining,
+            "listen": if state.hearing.is_connected() { "ok" } else { "lost" },
+            "full_pools": state.db.full_pools(),
+        }),
+    )
 }
 
 /// The last measurement, never a new one: 503 when critical or unknown.

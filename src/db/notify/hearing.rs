@@ -53,9 +53,11 @@ impl Hearing {
         }
     }
 
-    /// The connection is gone.
-    pub fn lost(&self) {
+    /// The connection is gone, or was not made. Whether there was one.
+    pub fn lost(&self) -> bool {
+        let lived = self.get().is_some();
         self.set(None);
+        lived
     }
 
     fn get(&self) -> Option<Connected> {

@@ -27,6 +27,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 /// Listens for ever, and tells `heard` of every message. What is no message is ignored with a warning.
 pub async fn listen(target: &Target, hearing: &Hearing, heard: impl Fn(&Message<'_>) + Send + Sync) {
     let mut pause = PAUSE.0;
+    let mut told = false;
     loop {
         let begun = Instant::now();
         let ended = match target.ssl_mode() {
@@ -36,12 +37,18 @@ pub async fn listen(target: &Target, hearing: &Hearing, heard: impl Fn(&Message<
                 Err(error) => Err(Error::Internal(Box::new(error))),
             },
         };
-        hearing.lost();
-        if let Err(error) = ended {
-            tracing::warn!(%error, "the LISTEN connection is lost: names are remembered for a second until it is back");
-        }
+        let lived = hearing.lost();
         // A connection that lived starts over with the shortest pause.
-        pause = if begun.elapsed() > PAUSE.1 { PAUSE.0 } else { (pause * 2).min(PAUSE.1) };
+        pause = if lived && begun.elapsed() > PAUSE.1 { PAUSE.0 } else { (pause * 2).min(PAUSE.1) };
+        if let Err(error) = ended {
+            // Once an outage, not once a try.
+            if lived || !told {
+                tracing::warn!(%error, "not listening to other servers: names are remembered for a second");
+                told = true;
+            } else {
+                tracing::debug!(%error, "still not listening");
+            }
+        }
         sleep(pause).await;
     }
 }

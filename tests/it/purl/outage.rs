@@ -103,7 +103,11 @@ async fn with_full_pools_every_answer_comes_in_bounded_time_and_all_is_well_when
         assert_eq!(refused.header("retry-after"), "1");
         refused.expect_problem(503, "unavailable");
     }
-    assert_eq!(ready.expect(503).json()["database"], "pool_full");
+    let ready = ready.expect(503).json();
+    assert_eq!(
+        (&ready["database"], &ready["full_pools"]),
+        (&json!("pool_full"), &json!(["hot", "management"]))
+    );
     drop(held);
     until(|| stranger.get("/d/unknown"), |answer| answer.status == 404).await;
     editor.post("/api/v1/purls", mint).await.expect(201);
