@@ -17,8 +17,9 @@ use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
 use crate::db::notify::{self, Hearing, Message};
 use crate::db::statement::Statement;
-use crate::db::{Db, headroom};
+use crate::db::{Db, audit, headroom, idempotency};
 use crate::http::cursor::Cursors;
+use crate::http::idempotency::Replays;
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, health, problem_codes, problem_docs};
@@ -80,8 +81,9 @@ pub fn problem_codes() -> Vec<&'static ProblemCode> {
 
 /// Every statement of the hot path, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    let features = purl::statements().into_iter().chain(voting::statements());
-    features.chain(notify::STATEMENTS.iter().copied()).collect()
+    let shared =
+        [audit::STATEMENTS, idempotency::STATEMENTS, notify::STATEMENTS].into_iter().flatten().copied();
+    shared.chain(purl::statements()).chain(voting::statements()).collect()
 }
 
 /// Every listing of this program.
@@ -91,9 +93,16 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every kind of job.
 fn job_kinds(voting: Voting) -> Kinds {
+    let clock = voting.clock.clone();
     Kinds::default()
         .on_demand(jobs::probe::KIND, jobs::probe::run)
         .recurring(jobs::prune::KIND, Duration::from_hours(1), jobs::prune::run)
+        .recurring(idempotency::PRUNE_KIND, Duration::from_hours(1), move |_, conn| {
+            let now = clock.now();
+            Box::pin(async move {
+                Ok(if idempotency::prune(conn, now).await? { Done::More } else { Done::Finished })
+            })
+        })
         .recurring("close_due_polls", Duration::from_secs(1), move |_, conn| {
             let voting = voting.clone();
             Box::pin(async move {
@@ -170,9 +179,11 @@ impl App {
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }
-        let (authenticator, cursors) =
-            (Extension(self.keys.authenticator()), Extension(Cursors::new(&self.secret)));
-        self.layered(router.layer(authenticator).layer(cursors).fallback_service(purl::resolution(purls)))
+        let authenticator = Extension(self.keys.authenticator());
+        let cursors = Extension(Cursors::new(&self.secret));
+        let replays = Replays::new(self.db.clone(), self.clock.clone(), self.ids.clone(), &self.secret);
+        let router = router.layer(authenticator).layer(cursors).layer(Extension(replays));
+        self.layered(router.fallback_service(purl::resolution(purls)))
     }
 
     /// What the operator's listener serves.

@@ -3,6 +3,7 @@
 use anyhow::anyhow;
 
 use crate::app::App;
+use crate::db::{self, audit::Actor};
 use crate::http::auth::Scope;
 use crate::purl::domain_path::DomainPath;
 use crate::purl::model::Policies;
@@ -51,9 +52,9 @@ pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
 }
 
 async fn make(app: &App) -> anyhow::Result<ApiKey> {
-    let (pool, now) = (app.db.management(), app.clock.now());
+    let (mut tx, now) = (app.db.begin().await?, app.clock.now());
     let slug = Slug::parse(DEMO).map_err(|rule| anyhow!(rule))?;
-    let tenant = store::insert_tenant(pool, &slug, "Demo", now).await?;
+    let tenant = store::insert_tenant(&mut tx, Actor::CommandLine, &slug, "Demo", now).await?;
     let domain = NewDomain {
         path: DomainPath::parse(DEMO)?,
         tenant_id: tenant.tenant_id,
@@ -63,7 +64,7 @@ async fn make(app: &App) -> anyhow::Result<ApiKey> {
         created_by: None,
         created_at: now,
     };
-    insert_domain(pool, Creator::CommandLine { tenant_id: tenant.tenant_id }, &domain).await?;
+    insert_domain(&mut tx, Creator::CommandLine { tenant_id: tenant.tenant_id }, &domain).await?;
     let key = ApiKey::generate(&app.ids, now);
     let new = NewKey {
         api_key_id: key.id(),
@@ -75,7 +76,8 @@ async fn make(app: &App) -> anyhow::Result<ApiKey> {
         expires_at: None,
         domain_ids: &[],
     };
-    store::insert_key(pool, &new).await?;
+    store::insert_key(&mut tx, Actor::CommandLine, &new).await?;
+    db::commit(tx).await?;
     Ok(key)
 }
 

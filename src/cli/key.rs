@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::database::{Connected, Place};
 use super::{Outcome, print_json, print_line, shown};
 use crate::clock::Clock;
+use crate::db::{self, audit::Actor};
 use crate::http::auth::Scope;
 use crate::http::fields;
 use crate::ids::Ids;
@@ -140,7 +141,7 @@ async fn create(args: &CreateArgs, database: &Connected) -> anyhow::Result<()> {
     };
     if printed.is_err() {
         // Nobody has seen it, and nobody ever will.
-        store::revoke_key(pool, None, made.id(), Clock::system().now()).await?;
+        revoke_now(database, made.id()).await?;
     }
     printed.context("the key could not be shown and was revoked")
 }
@@ -163,7 +164,12 @@ async fn make(
         expires_at: args.expires.map(|lifetime| now + lifetime),
         domain_ids,
     };
-    store::insert_key(database.db.management(), &new).await.context("the key could not be stored")?;
+    let stored = async {
+        let mut tx = database.db.begin().await?;
+        store::insert_key(&mut tx, Actor::CommandLine, &new).await?;
+        db::commit(tx).await
+    };
+    stored.await.context("the key could not be stored")?;
     Ok(key)
 }
 
@@ -209,15 +215,20 @@ async fn list(args: &ListArgs, database: &Connected) -> anyhow::Result<()> {
 async fn revoke(args: &RevokeArgs, database: &Connected) -> anyhow::Result<()> {
     let id = ApiKey::parse(&args.id).map(|key| key.id()).or_else(|| Uuid::try_parse(&args.id).ok());
     let id = id.ok_or_else(|| anyhow!("`{}` is neither the id of a key nor a key", args.id))?;
-    if !store::revoke_key(database.db.management(), None, id, Clock::system().now()).await? {
-        bail!("there is no key {id}");
-    }
+    revoke_now(database, id).await?;
     if args.json {
         print_json(&json!({ "id": id, "state": "revoked" }))?;
     } else {
         print_line(format_args!("key {id} is revoked"))?;
     }
     Ok(())
+}
+
+async fn revoke_now(database: &Connected, id: Uuid) -> anyhow::Result<()> {
+    let mut tx = database.db.begin().await?;
+    let key = store::lock_key(&mut tx, None, id).await?.ok_or_else(|| anyhow!("there is no key {id}"))?;
+    store::revoke_key(&mut tx, Actor::CommandLine, &key, Clock::system().now()).await?;
+    Ok(db::commit(tx).await?)
 }
 
 fn state(key: &KeyRow, now: OffsetDateTime) -> &'static str {

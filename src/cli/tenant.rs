@@ -9,8 +9,10 @@ use serde_json::json;
 use super::database::Place;
 use super::{Outcome, print_json, print_line};
 use crate::clock::Clock;
+use crate::db::audit::Actor;
+use crate::db::{self, Db};
 use crate::tenancy::slug::Slug;
-use crate::tenancy::store;
+use crate::tenancy::store::{self, Tenant};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -36,7 +38,7 @@ pub async fn run(command: &Command, place: &Place) -> Outcome {
     let slug = Slug::parse(&args.slug).map_err(|rule| anyhow!("--slug `{}` {rule}", args.slug))?;
     let database = place.connect_or_make().await?;
     let name = args.name.as_deref().unwrap_or(slug.as_str());
-    let made = store::insert_tenant(database.db.management(), &slug, name, Clock::system().now()).await;
+    let made = make(&database.db, &slug, name).await;
     database.close().await?;
     let tenant = match made {
         Err(error) if error.is_unique("tenants_slug_key") => {
@@ -52,4 +54,11 @@ pub async fn run(command: &Command, place: &Place) -> Outcome {
         print_line(format_args!("tenant {} made", tenant.slug))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn make(db: &Db, slug: &Slug, name: &str) -> Result<Tenant, db::Error> {
+    let mut tx = db.begin().await?;
+    let tenant = store::insert_tenant(&mut tx, Actor::CommandLine, slug, name, Clock::system().now()).await?;
+    db::commit(tx).await?;
+    Ok(tenant)
 }

@@ -1,11 +1,13 @@
 //! The database: two pools sized from one setting, migrations, the private cluster, and what both drivers
 //! need around a statement. It knows no feature.
 
+pub mod audit;
 pub mod cache;
 pub mod cluster;
 pub mod connect;
 pub mod error;
 pub mod headroom;
+pub mod idempotency;
 pub mod jobs;
 pub mod keyset;
 pub mod migrate;
@@ -22,4 +24,4 @@ pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 pub use connect::Target;
 pub use error::Error;
-pub use pools::{Db, PoolSettings};
+pub use pools::{Db, PoolSettings, commit};

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
-use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
+use sqlx::{PgPool, Postgres, Transaction};
 use tokio_postgres::NoTls;
 
+use super::BEGIN;
 use super::connect::{SslMode, Target};
 use super::error::Error;
 use super::tls;
@@ -105,6 +106,11 @@ impl Db {
         &self.management
     }
 
+    /// A transaction of management, at the isolation that every write protocol needs.
+    pub async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
+        Ok(self.management.begin_with(BEGIN).await?)
+    }
+
     /// A connection of the hot path (tokio-postgres).
     pub async fn hot(&self) -> Result<Object, Error> {
         Ok(self.hot.get().await?)
@@ -138,6 +144,11 @@ impl Db {
         self.hot.close();
         self.management.close().await;
     }
+}
+
+/// Commits a transaction of management; a connection that breaks meanwhile leaves the outcome unknown.
+pub async fn commit(tx: Transaction<'static, Postgres>) -> Result<(), Error> {
+    tx.commit().await.map_err(|error| Error::from(error).during_commit())
 }
 
 /// Why the pools could not be made.

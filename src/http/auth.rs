@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::problem::Problem;
 use super::problem_codes as codes;
+use crate::db::audit::{Actor, Author, SERVICE};
 use crate::telemetry::request;
 
 /// What a key may do; `operator` acts on the service, all others within their tenant.
@@ -66,6 +67,13 @@ pub struct Caller {
     pub domains: Option<Arc<[i64]>>,
 }
 
+impl Caller {
+    /// The caller as the author of what happens in its tenant.
+    pub fn author(&self) -> Author {
+        Author { tenant_id: self.tenant_id, actor: Actor::Key(self.key_id) }
+    }
+}
+
 /// Whom a valid key belongs to.
 #[derive(Clone, Debug)]
 pub enum Identity {
@@ -76,6 +84,16 @@ pub enum Identity {
     },
     /// Somebody within a tenant.
     Tenant(Caller),
+}
+
+impl Identity {
+    /// The caller as the author of what happens in its tenant, or to the service itself.
+    pub fn author(&self) -> Author {
+        match self {
+            Self::Operator { key_id } => Operator { key_id: *key_id }.author(),
+            Self::Tenant(caller) => caller.author(),
+        }
+    }
 }
 
 /// Checks a bearer token: None if it is no valid key, for whatever reason.
@@ -203,6 +221,13 @@ permission! {
 pub struct Operator {
     /// The key, for the record of who did what.
     pub key_id: Uuid,
+}
+
+impl Operator {
+    /// The operator as the author of what happens to the service itself.
+    pub fn author(self) -> Author {
+        Author { tenant_id: SERVICE, actor: Actor::Key(self.key_id) }
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Operator {

@@ -47,7 +47,8 @@ impl<S: Send + Sync> FromRequest<S> for OptionalJsonObject {
     }
 }
 
-async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+/// The whole body, within the limit.
+pub(super) async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     Bytes::from_request(request, state).await.map_err(|rejection| {
         if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
             Problem::new(&codes::BODY_TOO_LARGE)

@@ -8,6 +8,7 @@ pub mod etag;
 pub mod fields;
 pub mod health;
 pub mod id;
+pub mod idempotency;
 pub mod json;
 pub mod paging;
 pub mod patience;

@@ -94,6 +94,13 @@ pub const INVALID: ProblemCode = ProblemCode {
     title: "The request is well-formed but not valid",
     help: "`errors` lists every fault with a JSON pointer to its place.",
 };
+/// 422.
+pub const IDEMPOTENCY_KEY_REUSED: ProblemCode = ProblemCode {
+    code: "idempotency_key_reused",
+    status: 422,
+    title: "The Idempotency-Key belongs to another request",
+    help: "The same caller has sent this key before with another method, path or body. Use a new key for a new request.",
+};
 /// 428.
 pub const PRECONDITION_REQUIRED: ProblemCode = ProblemCode {
     code: "precondition_required",
@@ -137,6 +144,7 @@ pub const ALL: &[&ProblemCode] = &[
     &BODY_TOO_LARGE,
     &UNSUPPORTED_MEDIA_TYPE,
     &INVALID,
+    &IDEMPOTENCY_KEY_REUSED,
     &PRECONDITION_REQUIRED,
     &INTERNAL,
     &UNAVAILABLE,

@@ -112,7 +112,7 @@ async fn send(db: &Db, names: &HashSet<Name>) -> Result<(), db::Error> {
     Ok(())
 }
 
-/// A name that is being written. Dropped without [`Writing::created`] or [`Writing::changed`], as when the
+/// A name that is being written. Dropped without [`Writing::here_only`] or [`Writing::changed`], as when the
 /// client hangs up, it may be written or not, now or in a moment: it is evicted and announced twice.
 #[derive(Debug)]
 pub struct Writing<'a> {
@@ -121,8 +121,9 @@ pub struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// It is new: nobody remembers where it points, and nobody remembers for long that it did not exist.
-    pub fn created(mut self) {
+    /// Others need not be told: it is new, so that nobody remembers where it points nor for long that it did not
+    /// exist; or it was found in a state that another process has announced.
+    pub fn here_only(mut self) {
         self.end();
     }
 
@@ -167,7 +168,7 @@ mod tests {
     async fn a_write_that_nobody_saw_end_is_told_of_twice_and_others_once_or_not_at_all() {
         let announcer = announcer();
         announcer.writing(1, "changed").changed();
-        announcer.writing(1, "created").created();
+        announcer.writing(1, "created").here_only();
         announcer.writing(1, "unwritten").unwritten();
         drop(announcer.writing(1, "doubtful"));
         let names = |keys: &[&str]| keys.iter().map(|key| (1, (*key).to_owned())).collect::<HashSet<_>>();

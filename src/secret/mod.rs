@@ -5,9 +5,11 @@
 mod derive;
 mod file;
 mod published;
+mod seal;
 mod store;
 
 pub use derive::{DerivedKey, MasterSecret, SigningKey};
 pub use file::{SecretError, load};
 pub use published::{ROUTES, router};
+pub use seal::{NONCE_BYTES, Sealer};
 pub use store::{MismatchError, PublishedKey, verify};

@@ -2,11 +2,14 @@
 
 pub mod key_list;
 
-use sqlx::PgPool;
+use serde_json::json;
+use sqlx::{PgConnection, PgExecutor, PgPool};
 use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::slug::Slug;
+use crate::db::audit::{self, Act, Actor, Author, SERVICE};
 use crate::db::{Error, notify};
 
 /// The topic of messages about keys; an item is the key's id.
@@ -88,9 +91,21 @@ pub struct KeySecret {
     pub domain_ids: Vec<i64>,
 }
 
-/// Stores a tenant. A taken slug is the unique violation `tenants_slug_key`.
+/// A key that the present transaction has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyLock {
+    /// Its id.
+    pub api_key_id: Uuid,
+    /// Its tenant; None for an operator's.
+    pub tenant_id: Option<i64>,
+    /// Whether it is revoked.
+    pub revoked: bool,
+}
+
+/// Stores a tenant; its log begins with this. A taken slug is the unique violation `tenants_slug_key`.
 pub async fn insert_tenant(
-    pool: &PgPool,
+    conn: &mut PgConnection,
+    actor: Actor,
     slug: &Slug,
     name: &str,
     now: OffsetDateTime,
@@ -102,9 +117,10 @@ pub async fn insert_tenant(
         name,
         now
     );
-    let mut tx = pool.begin_with(crate::db::BEGIN).await?;
-    let tenant = row.fetch_one(&mut *tx).await?;
-    tx.commit().await.map_err(|error| Error::from(error).during_commit())?;
+    let tenant = row.fetch_one(&mut *conn).await?;
+    let author = Author { tenant_id: tenant.tenant_id, actor };
+    let entry = Act::new("tenant.created", &tenant.slug).after(json!({ "id": tenant.tenant_id.to_string() }));
+    audit::insert(conn, author, now, &[entry]).await?;
     Ok(tenant)
 }
 
@@ -123,9 +139,8 @@ pub async fn any_tenant(pool: &PgPool) -> Result<bool, Error> {
     Ok(sqlx::query_scalar!(r#"SELECT EXISTS (SELECT FROM tenants) AS "any!""#).fetch_one(pool).await?)
 }
 
-/// Stores a key with its limits, all or nothing.
-pub async fn insert_key(pool: &PgPool, key: &NewKey<'_>) -> Result<(), Error> {
-    let mut tx = pool.begin_with(crate::db::BEGIN).await?;
+/// Stores a key with its limits.
+pub async fn insert_key(conn: &mut PgConnection, actor: Actor, key: &NewKey<'_>) -> Result<(), Error> {
     sqlx::query!(
         "INSERT INTO api_keys (api_key_id, tenant_id, scope, label, secret_sha256, created_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -137,16 +152,21 @@ pub async fn insert_key(pool: &PgPool, key: &NewKey<'_>) -> Result<(), Error> {
         key.created_at,
         key.expires_at
     )
-    .execute(&mut *tx)
+    .execute(&mut *conn)
     .await?;
     sqlx::query!(
         "INSERT INTO api_key_domains (api_key_id, domain_id) SELECT $1, unnest($2::bigint[])",
         key.api_key_id,
         key.domain_ids
     )
-    .execute(&mut *tx)
+    .execute(&mut *conn)
     .await?;
-    tx.commit().await.map_err(|error| Error::from(error).during_commit())
+    let author = Author { tenant_id: key.tenant_id.unwrap_or(SERVICE), actor };
+    let domains: Vec<String> = key.domain_ids.iter().map(i64::to_string).collect();
+    let expires_at = key.expires_at.and_then(|at| at.format(&Rfc3339).ok());
+    let after = json!({ "scope": key.scope, "domains": domains, "expires_at": expires_at });
+    audit::insert(conn, author, key.created_at, &[Act::new("key.created", &key.api_key_id).after(after)])
+        .await
 }
 
 /// What authentication needs of a key.
@@ -180,7 +200,7 @@ pub async fn update_key_last_used(pool: &PgPool, api_key_id: Uuid, now: OffsetDa
 
 /// A key of this tenant (None: of the operator).
 pub async fn find_key(
-    pool: &PgPool,
+    executor: impl PgExecutor<'_>,
     tenant_id: Option<i64>,
     api_key_id: Uuid,
 ) -> Result<Option<KeyRow>, Error> {
@@ -193,7 +213,7 @@ pub async fn find_key(
         tenant_id,
         api_key_id
     );
-    Ok(row.fetch_optional(pool).await?)
+    Ok(row.fetch_optional(executor).await?)
 }
 
 /// All keys of a tenant (None: the operator's), in order of creation. For the command line.
@@ -209,35 +229,52 @@ pub async fn list_all_keys(pool: &PgPool, tenant_id: Option<i64>) -> Result<Vec<
     Ok(rows.fetch_all(pool).await?)
 }
 
-/// Revokes a key, of whichever tenant if `tenant_id` is None. False if there is no such key. Revoking twice keeps
-/// the first time. Goes to the other processes with the same statement, so that it is heard if it happened.
-pub async fn revoke_key(
-    pool: &PgPool,
+/// Locks a key of this tenant, of whichever if `tenant_id` is None, until the transaction ends; its own tenant and
+/// whether it is revoked. None if there is no such key.
+pub async fn lock_key(
+    conn: &mut PgConnection,
     tenant_id: Option<i64>,
     api_key_id: Uuid,
-    now: OffsetDateTime,
-) -> Result<bool, Error> {
-    let payloads = notify::payloads(KEYS_TOPIC, [api_key_id.to_string()]);
-    let told = sqlx::query_scalar!(
-        r#"WITH revoked AS (
-               UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3)
-               WHERE api_key_id = $2 AND ($1::bigint IS NULL OR tenant_id = $1) RETURNING api_key_id)
-           SELECT pg_notify($5, payload)::text AS "told" FROM revoked, unnest($4::text[]) AS p (payload)"#,
+) -> Result<Option<KeyLock>, Error> {
+    let row = sqlx::query!(
+        r#"SELECT tenant_id, revoked_at IS NOT NULL AS "revoked!" FROM api_keys
+           WHERE api_key_id = $2 AND ($1::bigint IS NULL OR tenant_id = $1) FOR NO KEY UPDATE"#,
         tenant_id,
-        api_key_id,
-        now,
-        &payloads,
-        notify::CHANNEL
+        api_key_id
     );
-    let mut tx = pool.begin_with(crate::db::BEGIN).await?;
-    let told = told.fetch_optional(&mut *tx).await?;
-    tx.commit().await.map_err(|error| Error::from(error).during_commit())?;
-    Ok(told.is_some())
+    let row = row.fetch_optional(conn).await?;
+    Ok(row.map(|row| KeyLock { api_key_id, tenant_id: row.tenant_id, revoked: row.revoked }))
+}
+
+/// Revokes a locked key; one that was revoked before stays as it is. Announced by the same transaction, so that
+/// other processes hear of it if it happened.
+pub async fn revoke_key(
+    conn: &mut PgConnection,
+    actor: Actor,
+    key: &KeyLock,
+    now: OffsetDateTime,
+) -> Result<(), Error> {
+    if key.revoked {
+        return Ok(());
+    }
+    sqlx::query!("UPDATE api_keys SET revoked_at = $2 WHERE api_key_id = $1", key.api_key_id, now)
+        .execute(&mut *conn)
+        .await?;
+    let payloads = notify::payloads(KEYS_TOPIC, [key.api_key_id.to_string()]);
+    sqlx::query!(
+        "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS p (payload)",
+        notify::CHANNEL,
+        &payloads
+    )
+    .execute(&mut *conn)
+    .await?;
+    let author = Author { tenant_id: key.tenant_id.unwrap_or(SERVICE), actor };
+    audit::insert(conn, author, now, &[Act::new("key.revoked", &key.api_key_id)]).await
 }
 
 /// Ids of these domains, as far as this tenant owns them, with their paths.
 pub async fn list_owned_domains(
-    pool: &PgPool,
+    executor: impl PgExecutor<'_>,
     tenant_id: i64,
     paths: &[String],
 ) -> Result<Vec<(String, i64)>, Error> {
@@ -246,5 +283,5 @@ pub async fn list_owned_domains(
         tenant_id,
         paths
     );
-    Ok(rows.fetch_all(pool).await?.into_iter().map(|row| (row.path, row.domain_id)).collect())
+    Ok(rows.fetch_all(executor).await?.into_iter().map(|row| (row.path, row.domain_id)).collect())
 }

@@ -21,6 +21,7 @@ use super::rules;
 use super::standing::word;
 use super::store::results::count_of;
 use crate::db;
+use crate::db::audit::{self, Act, Author};
 use crate::db::statement::{Statement, flight};
 use crate::db::tx::Tx;
 
@@ -32,7 +33,7 @@ pub const STATEMENTS: &[&Statement] =
 const FIND_ROUND: Statement = Statement {
     name: "close_find_round",
     sql: "/* close_find_round */
-        SELECT p.state, p.round, p.record_size, p.title, p.rule ->> 'name' AS rule, p.opened_at, p.opening_hash,
+        SELECT p.state, p.generation, p.round, p.record_size, p.title, p.rule ->> 'name' AS rule, p.opened_at, p.opening_hash,
                p.electorate_hash, instant.now, least(instant.now, p.closes_at) AS closed_at
         FROM polls p CROSS JOIN (SELECT clock_timestamp() AS now OFFSET 0) AS instant
         WHERE p.tenant_id = $1 AND p.poll_id = $2",
@@ -108,21 +109,31 @@ const UPDATE_CLOSED: Statement = Statement {
 };
 
 impl Voting {
-    /// Closes and counts an open poll; of a closed one the result again. The document is canonical JSON.
-    pub async fn close_poll(&self, tenant_id: i64, poll_id: i64) -> Result<String, VotingError> {
+    /// Closes and counts an open poll, from a revision that the caller has seen; of a closed one the result again.
+    /// The document is canonical JSON.
+    pub async fn close_poll(
+        &self,
+        author: Author,
+        poll_id: i64,
+        accepts: impl Fn(i64) -> bool,
+    ) -> Result<String, VotingError> {
         let tx = Tx::begin(self.db.hot().await?, "close").await?;
-        let result = close_within(tx.client(), tenant_id, poll_id).await?;
+        let result = close_within(tx.client(), author, poll_id, accepts, self.clock.now()).await?;
         tx.commit().await?;
         Ok(result)
     }
 }
 
-/// Closes and counts within a transaction that is open on this connection.
+/// Closes and counts within a transaction that is open on this connection. `noted_at` is for the log alone: when the
+/// poll closed, the database's clock says.
 pub(super) async fn close_within(
     client: &Object,
-    tenant_id: i64,
+    author: Author,
     poll_id: i64,
+    accepts: impl Fn(i64) -> bool,
+    noted_at: OffsetDateTime,
 ) -> Result<String, VotingError> {
+    let tenant_id = author.tenant_id;
     let lock = LOCK_POLL.prepare(client).await?;
     let find_round = FIND_ROUND.prepare(client).await?;
     let list_choices = LIST_CHOICES.prepare(client).await?;
@@ -149,9 +160,15 @@ pub(super) async fn close_within(
     if let (PollState::Closed, Some(result)) = (state, &result) {
         return Ok(column(result, "body")?);
     }
+    let generation: i64 = column(&round, "generation")?;
+    if !accepts(generation) {
+        return Err(VotingError::Changed(generation));
+    }
     rules::may_step_poll(state, PollState::Closed)?;
     let counted = tally_of(&choices, &groups)?;
-    Ok(write(client, tenant_id, poll_id, &round, &counted).await?)
+    let result = write(client, tenant_id, poll_id, &round, &counted).await?;
+    audit::insert_hot(client, author, noted_at, &[Act::new("poll.closed", &poll_id)]).await?;
+    Ok(result)
 }
 
 fn tally_of(choices: &[Row], groups: &[Row]) -> Result<Tally, db::Error> {

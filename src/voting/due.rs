@@ -8,6 +8,7 @@ use super::Voting;
 use super::error::VotingError;
 use super::store::polls::{DuePoll, find_due_poll};
 use crate::db;
+use crate::db::audit::{Actor, Author};
 
 /// Polls closed by one call: a caller that holds a transaction must not hold it long.
 const PORTION: usize = 20;
@@ -24,7 +25,8 @@ impl Voting {
             let Some(due) = find_due_poll(conn, place).await? else {
                 return failure.map_or(Ok(false), Err);
             };
-            match self.close_poll(due.tenant_id, due.poll_id).await {
+            let author = Author { tenant_id: due.tenant_id, actor: Actor::Server };
+            match self.close_poll(author, due.poll_id, |_| true).await {
                 Ok(_) => closed += 1,
                 Err(error @ VotingError::Db(db::Error::Unavailable(_))) => return Err(error),
                 Err(error) => {

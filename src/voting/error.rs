@@ -23,9 +23,9 @@ pub enum VotingError {
     /// The poll's settings freeze when it opens.
     #[error("the settings of a poll change only while it is in draft")]
     NotADraft,
-    /// The caller has seen another revision.
-    #[error("the poll was changed since it was read")]
-    Changed,
+    /// The caller has seen another revision than this one, the current one.
+    #[error("it was changed since it was read")]
+    Changed(i64),
     /// A deadline is extended only while the poll is open.
     #[error("only an open poll has a deadline to extend")]
     NotOpen,

@@ -4,6 +4,9 @@
 //! Locks the meeting, then its polls in id order, all in one transaction.
 
 use deadpool_postgres::Object;
+use serde_json::json;
+use sqlx::PgConnection;
+use time::OffsetDateTime;
 use tokio_postgres::types::Type;
 
 use super::Voting;
@@ -11,9 +14,9 @@ use super::close::close_within;
 use super::error::VotingError;
 use super::model::MeetingState;
 use super::rules;
-use super::store;
 use super::store::meetings::{Meeting, find_meeting, insert_meeting};
 use crate::db;
+use crate::db::audit::{self, Act, Author};
 use crate::db::statement::Statement;
 use crate::db::tx::Tx;
 
@@ -37,7 +40,7 @@ const LOCK_MEETING: Statement = Statement {
 
 const FIND_STATE: Statement = Statement {
     name: "meeting_find_state",
-    sql: "/* meeting_find_state */ SELECT state FROM meetings WHERE tenant_id = $1 AND meeting_id = $2",
+    sql: "/* meeting_find_state */ SELECT state, revision FROM meetings WHERE tenant_id = $1 AND meeting_id = $2",
     types: &[Type::INT8, Type::INT8],
 };
 
@@ -60,7 +63,7 @@ const UPDATE_CANCELLED: Statement = Statement {
     name: "meeting_update_cancelled",
     sql: "/* meeting_update_cancelled */
         UPDATE polls SET state = 'cancelled', generation = generation + 1
-        WHERE tenant_id = $1 AND meeting_id = $2 AND state = 'draft'",
+        WHERE tenant_id = $1 AND meeting_id = $2 AND state = 'draft' RETURNING poll_id",
     types: &[Type::INT8, Type::INT8],
 };
 
@@ -82,12 +85,16 @@ const UPDATE_STATE: Statement = Statement {
 
 impl Voting {
     /// Makes a meeting in draft.
-    pub async fn create_meeting(&self, tenant_id: i64, title: &str) -> Result<Meeting, VotingError> {
-        let mut tx = store::begin(&self.db).await?;
-        let meeting_id = insert_meeting(&mut tx, tenant_id, title, self.clock.now()).await?;
-        let meeting = find_meeting(&mut tx, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)?;
-        store::commit(tx).await?;
-        Ok(meeting)
+    pub async fn create_meeting(
+        &self,
+        tx: &mut PgConnection,
+        author: Author,
+        title: &str,
+    ) -> Result<Meeting, VotingError> {
+        let (tenant_id, now) = (author.tenant_id, self.clock.now());
+        let meeting_id = insert_meeting(tx, tenant_id, title, now).await?;
+        audit::insert(tx, author, now, &[Act::new("meeting.created", &meeting_id)]).await?;
+        find_meeting(tx, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)
     }
 
     /// The tenant's meeting.
@@ -96,17 +103,19 @@ impl Voting {
         find_meeting(&mut conn, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)
     }
 
-    /// Takes a meeting to a state. One that is there already stays as it is, so a retry is harmless.
+    /// Takes a meeting to a state, from a revision that the caller has seen. One that is there already stays as it
+    /// is, so a retry is harmless.
     pub async fn step_meeting(
         &self,
-        tenant_id: i64,
+        author: Author,
         meeting_id: i64,
+        accepts: impl Fn(i64) -> bool,
         to: MeetingState,
     ) -> Result<Meeting, VotingError> {
         let tx = Tx::begin(self.db.hot().await?, "step_meeting").await?;
-        self.step_within(tx.client(), tenant_id, meeting_id, to).await?;
+        self.step_within(tx.client(), author, meeting_id, accepts, to).await?;
         tx.commit().await?;
-        let after = self.get_meeting(tenant_id, meeting_id).await;
+        let after = self.get_meeting(author.tenant_id, meeting_id).await;
         // The step is taken: a failure from here on must not say that nothing was written.
         after.map_err(|error| match error {
             VotingError::Db(error) => error.during_commit().into(),
@@ -117,43 +126,62 @@ impl Voting {
     async fn step_within(
         &self,
         client: &Object,
-        tenant_id: i64,
+        author: Author,
         meeting_id: i64,
+        accepts: impl Fn(i64) -> bool,
         to: MeetingState,
     ) -> Result<(), VotingError> {
+        let tenant_id = author.tenant_id;
         query(client, &LOCK_MEETING, tenant_id, meeting_id).await?;
         let rows = query(client, &FIND_STATE, tenant_id, meeting_id).await?;
         let row = rows.first().ok_or(VotingError::NotFound)?;
-        let text: &str = row.try_get(0).map_err(db::Error::from)?;
+        let text: &str = row.try_get("state").map_err(db::Error::from)?;
+        let revision: i64 = row.try_get("revision").map_err(db::Error::from)?;
         let from = MeetingState::parse(text).ok_or_else(|| {
             db::Error::Internal(format!("meetings {meeting_id}: unknown state {text:?}").into())
         })?;
         if from == to {
             return Ok(());
         }
+        if !accepts(revision) {
+            return Err(VotingError::Changed(revision));
+        }
         rules::may_step_meeting(from, to)?;
+        let now = self.clock.now();
         match (from, to) {
-            (_, MeetingState::Closed) => close_polls(client, tenant_id, meeting_id).await?,
+            (_, MeetingState::Closed) => close_polls(client, author, meeting_id, now).await?,
             (_, MeetingState::Suspended) => suspend_polls(client, tenant_id, meeting_id, true).await?,
             (MeetingState::Suspended, _) => suspend_polls(client, tenant_id, meeting_id, false).await?,
             _ => {}
         }
         let update = UPDATE_STATE.prepare(client).await?;
         client
-            .execute(&update, &[&tenant_id, &meeting_id, &to.as_str(), &self.clock.now()])
+            .execute(&update, &[&tenant_id, &meeting_id, &to.as_str(), &now])
             .await
             .map_err(db::Error::from)?;
-        Ok(())
+        let entry = Act::new("meeting.stepped", &meeting_id);
+        let entry = entry.before(json!({ "state": from.as_str() })).after(json!({ "state": to.as_str() }));
+        Ok(audit::insert_hot(client, author, now, &[entry]).await?)
     }
 }
 
-async fn close_polls(client: &Object, tenant_id: i64, meeting_id: i64) -> Result<(), VotingError> {
+async fn close_polls(
+    client: &Object,
+    author: Author,
+    meeting_id: i64,
+    now: OffsetDateTime,
+) -> Result<(), VotingError> {
+    let tenant_id = author.tenant_id;
     query(client, &LOCK_POLLS, tenant_id, meeting_id).await?;
     for row in query(client, &LIST_OPEN_POLLS, tenant_id, meeting_id).await? {
-        close_within(client, tenant_id, row.try_get(0).map_err(db::Error::from)?).await?;
+        close_within(client, author, row.try_get(0).map_err(db::Error::from)?, |_| true, now).await?;
     }
-    query(client, &UPDATE_CANCELLED, tenant_id, meeting_id).await?;
-    Ok(())
+    let mut entries = Vec::new();
+    for row in query(client, &UPDATE_CANCELLED, tenant_id, meeting_id).await? {
+        let poll_id: i64 = row.try_get(0).map_err(db::Error::from)?;
+        entries.push(Act::new("poll.cancelled", &poll_id));
+    }
+    Ok(audit::insert_hot(client, author, now, &entries).await?)
 }
 
 async fn suspend_polls(

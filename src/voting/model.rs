@@ -122,12 +122,19 @@ impl Rule {
         (name == "plurality").then_some(Self::Plurality)
     }
 
+    /// The name that is read back.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plurality => "plurality",
+        }
+    }
+
     /// The rule as data, part of the opening hash and of the result.
     pub fn document(self) -> Canonical {
         match self {
             Self::Plurality => Canonical::object([
                 ("base", Canonical::text("cast")),
-                ("name", Canonical::text("plurality")),
+                ("name", Canonical::text(self.name())),
                 ("seats", Canonical::Whole(1)),
                 ("tie", Canonical::text("reported")),
             ]),

@@ -2,13 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::json;
+use sqlx::PgConnection;
+
 use super::Voting;
 use super::ballot::Fault;
 use super::error::VotingError;
 use super::rules;
-use super::store::{self, meetings, participants, polls};
+use super::store::{meetings, participants, polls};
 use super::token::MintedToken;
 use super::weight::Weight;
+use crate::db;
+use crate::db::audit::{self, Act, Author};
 
 /// Most participants that one call adds.
 pub const MOST_AT_ONCE: usize = 5_000;
@@ -70,19 +75,20 @@ impl Voting {
     /// Adds them all or none. `pointer` names a field of an entry in the caller's body, for faults.
     pub async fn add_participants(
         &self,
-        tenant_id: i64,
+        tx: &mut PgConnection,
+        author: Author,
         meeting_id: i64,
-        entries: Vec<NewParticipant>,
+        entries: &[NewParticipant],
         pointer: impl Fn(usize, &str) -> String,
     ) -> Result<Vec<Added>, VotingError> {
-        let mut tx = store::begin(&self.db).await?;
-        self.lock_changeable(&mut tx, tenant_id, meeting_id).await?;
+        let (tenant_id, now) = (author.tenant_id, self.clock.now());
+        self.lock_changeable(tx, tenant_id, meeting_id).await?;
         let emails: Vec<String> =
             entries.iter().filter_map(|entry| entry.email.as_deref().map(email_key)).collect();
         let references: Vec<String> =
             entries.iter().filter_map(|entry| entry.external_reference.clone()).collect();
         let (taken_emails, taken_references) =
-            participants::list_taken_keys(&mut tx, tenant_id, meeting_id, &emails, &references).await?;
+            participants::list_taken_keys(tx, tenant_id, meeting_id, &emails, &references).await?;
         let taken_emails: HashSet<String> = taken_emails.into_iter().collect();
         let taken_references: HashSet<String> = taken_references.into_iter().collect();
         let faults: Vec<Fault> = entries
@@ -102,19 +108,20 @@ impl Voting {
             return Err(VotingError::ParticipantExists(faults));
         }
         let how_many = i64::try_from(entries.len()).unwrap_or(i64::MAX);
-        let ids = participants::reserve_ids(&mut tx, how_many).await?;
+        let ids = participants::reserve_ids(tx, how_many).await?;
         let added: Vec<Added> = ids
             .into_iter()
             .zip(entries)
             .map(|(participant_id, participant)| Added {
                 participant_id,
-                participant,
+                participant: participant.clone(),
                 token: MintedToken::new(tenant_id, participant_id, self.ids.bytes()),
             })
             .collect();
         let rows: Vec<participants::NewRow> = added.iter().map(|added| self.row_of(added)).collect();
-        participants::insert_participants(&mut tx, tenant_id, meeting_id, &rows, self.clock.now()).await?;
-        store::commit(tx).await?;
+        participants::insert_participants(tx, tenant_id, meeting_id, &rows, now).await?;
+        let entries: Vec<Act> = added.iter().map(|added| entry_of(meeting_id, added)).collect();
+        audit::insert(tx, author, now, &entries).await?;
         Ok(added)
     }
 
@@ -132,49 +139,67 @@ impl Voting {
         }
     }
 
-    /// Gives the participant another token; the one before is dead from the commit on, also for casts on
-    /// their way, because the generation of the meeting's open polls is raised under their locks.
+    /// Gives the participant another token, from a revision that the caller has seen; the token and the new revision.
+    /// The one before is dead from the commit on, also for casts on their way, because the generation of the meeting's
+    /// open polls is raised under their locks.
     pub async fn reissue_token(
         &self,
-        tenant_id: i64,
+        tx: &mut PgConnection,
+        author: Author,
         participant_id: i64,
-    ) -> Result<MintedToken, VotingError> {
-        let mut tx = store::begin(&self.db).await?;
-        let (meeting_id, _) = participants::find_membership(&mut tx, tenant_id, participant_id)
-            .await?
-            .ok_or(VotingError::NotFound)?;
-        self.lock_changeable(&mut tx, tenant_id, meeting_id).await?;
-        let (_, removed) = participants::find_membership(&mut tx, tenant_id, participant_id)
-            .await?
-            .ok_or(VotingError::NotFound)?;
-        if removed {
+        accepts: impl Fn(i64) -> bool,
+    ) -> Result<(MintedToken, i64), VotingError> {
+        let tenant_id = author.tenant_id;
+        let found = participants::find_membership(tx, tenant_id, participant_id).await?;
+        let meeting_id = found.ok_or(VotingError::NotFound)?.meeting_id;
+        self.lock_changeable(tx, tenant_id, meeting_id).await?;
+        let found = participants::find_membership(tx, tenant_id, participant_id).await?;
+        let found = found.ok_or(VotingError::NotFound)?;
+        if found.removed {
             return Err(VotingError::ParticipantRemoved);
         }
+        if !accepts(found.revision) {
+            return Err(VotingError::Changed(found.revision));
+        }
         let token = MintedToken::new(tenant_id, participant_id, self.ids.bytes());
-        participants::update_token(&mut tx, tenant_id, participant_id, &token.sha256()).await?;
-        polls::update_generations(&mut tx, tenant_id, meeting_id).await?;
-        store::commit(tx).await?;
-        Ok(token)
+        participants::update_token(tx, tenant_id, participant_id, &token.sha256()).await?;
+        polls::update_generations(tx, tenant_id, meeting_id).await?;
+        let entry = Act::new("participant.token_reissued", &participant_id);
+        audit::insert(tx, author, self.clock.now(), &[entry]).await?;
+        Ok((token, found.revision + 1))
     }
 
     /// Removes the participant from the meeting: the token is dead, so nothing more is cast with it; what
     /// was cast, the frozen electorates and the results stay. Again changes nothing.
-    pub async fn remove_participant(&self, tenant_id: i64, participant_id: i64) -> Result<(), VotingError> {
-        let mut tx = store::begin(&self.db).await?;
-        let (meeting_id, _) = participants::find_membership(&mut tx, tenant_id, participant_id)
-            .await?
-            .ok_or(VotingError::NotFound)?;
+    pub async fn remove_participant(
+        &self,
+        author: Author,
+        participant_id: i64,
+        accepts: impl Fn(i64) -> bool,
+    ) -> Result<(), VotingError> {
+        let (tenant_id, now) = (author.tenant_id, self.clock.now());
+        let mut tx = self.db.begin().await?;
+        let found = participants::find_membership(&mut tx, tenant_id, participant_id).await?;
+        let meeting_id = found.ok_or(VotingError::NotFound)?.meeting_id;
         meetings::lock_meeting(&mut tx, tenant_id, meeting_id).await?;
-        participants::tombstone_participant(&mut tx, tenant_id, participant_id, self.clock.now()).await?;
+        let found = participants::find_membership(&mut tx, tenant_id, participant_id).await?;
+        let found = found.ok_or(VotingError::NotFound)?;
+        if found.removed {
+            return Ok(());
+        }
+        if !accepts(found.revision) {
+            return Err(VotingError::Changed(found.revision));
+        }
+        participants::tombstone_participant(&mut tx, tenant_id, participant_id, now).await?;
         polls::update_generations(&mut tx, tenant_id, meeting_id).await?;
-        store::commit(tx).await?;
-        Ok(())
+        audit::insert(&mut tx, author, now, &[Act::new("participant.removed", &participant_id)]).await?;
+        Ok(db::commit(tx).await?)
     }
 
     /// Locks a meeting that is not over.
     pub(super) async fn lock_changeable(
         &self,
-        conn: &mut sqlx::PgConnection,
+        conn: &mut PgConnection,
         tenant_id: i64,
         meeting_id: i64,
     ) -> Result<meetings::Meeting, VotingError> {
@@ -186,6 +211,13 @@ impl Voting {
             Err(VotingError::MeetingOver(meeting.state))
         }
     }
+}
+
+/// By reference only: no name, no address, nothing that an erasure would have to reach.
+fn entry_of(meeting_id: i64, added: &Added) -> Act {
+    let weight = added.participant.weight.to_string();
+    let after = json!({ "meeting": meeting_id.to_string(), "weight": weight });
+    Act::new("participant.added", &added.participant_id).after(after)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod architecture;
 mod catalogue;
 mod census;
 mod cluster;
+mod contracts;
 mod documentation;
 mod durability;
 mod headroom;

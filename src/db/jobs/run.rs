@@ -76,10 +76,9 @@ impl Worker {
             Left::Recorded(outcome) => return Ok(outcome),
             Left::Unrecorded(failure) => failure,
         };
-        // Nobody has read the answers to its statements: not a connection for others.
-        conn.close_on_drop();
+        // On its way back into the pool it is rolled back, once PostgreSQL has answered what was under way; until
+        // then the first statement of the other one waits for the row.
         drop(conn);
-        // The first statement waits until PostgreSQL has noticed and let go of the row.
         let mut other = self.pool.acquire().await?;
         match unrecorded {
             Some(failure) => self.record(&mut other, kind, leased, &failure).await,

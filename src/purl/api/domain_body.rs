@@ -57,10 +57,15 @@ impl Body {
     }
 }
 
-/// The domain as an answer with its ETag; a new one with its Location.
+/// The domain as an answer with its ETag.
 pub async fn answer(state: &Purls, status: StatusCode, domain: &Domain) -> Result<Response, Problem> {
     let owner = domains::find_owner(state.db.management(), domain.owner_tenant_id).await?;
-    let body = Body::of(state, owner.as_deref().unwrap_or_default(), domain);
+    Ok(render(state, status, domain, owner.as_deref().unwrap_or_default()))
+}
+
+/// The domain of the tenant with this slug, with its ETag; a new one with its Location.
+pub fn render(state: &Purls, status: StatusCode, domain: &Domain, owner: &str) -> Response {
+    let body = Body::of(state, owner, domain);
     let mut response =
         (status, [(header::ETAG, etag::of_revision(domain.generation))], Json(body)).into_response();
     let encoded = raw_path::encode(domain.path.as_str());
@@ -69,7 +74,7 @@ pub async fn answer(state: &Purls, status: StatusCode, domain: &Domain) -> Resul
     {
         response.headers_mut().insert(header::LOCATION, location);
     }
-    Ok(response)
+    response
 }
 
 /// The settings in a body, each `None` where it is absent.

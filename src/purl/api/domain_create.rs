@@ -9,6 +9,7 @@ use super::domain_body::{self, PolicyFields};
 use super::{Purls, problems};
 use crate::http::auth::{Identity, Scope};
 use crate::http::body::JsonObject;
+use crate::http::idempotency::Keyed;
 use crate::http::{Problem, fields, problem_codes};
 use crate::purl::domain_path::DomainPath;
 use crate::purl::model::Policies;
@@ -51,7 +52,7 @@ fn parse(body: &JsonObject, by_operator: bool) -> Result<Parsed, Problem> {
 pub async fn create(
     State(state): State<Purls>,
     identity: Identity,
-    body: JsonObject,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
     let (by, key_id): (_, Uuid) = match &identity {
         Identity::Operator { key_id } => (None, *key_id),
@@ -64,31 +65,38 @@ pub async fn create(
         }
     };
     let parsed = parse(&body, by.is_none())?;
-    let pool = state.db.management();
-    let (creator, tenant_id) = if let Some(caller) = by {
-        let limits = caller.domains.as_deref();
-        (Creator::Tenant { tenant_id: caller.tenant_id, limits }, caller.tenant_id)
-    } else {
-        let slug = parsed.tenant.as_deref().unwrap_or_default();
-        let tenant_id = domains::find_tenant_id(pool, slug).await?;
-        let missing =
-            || Problem::new(&problem_codes::INVALID).fault("/tenant", format!("there is no tenant `{slug}`"));
-        (Creator::Operator, tenant_id.ok_or_else(missing)?)
-    };
-    let new = NewDomain {
-        path: parsed.path,
-        tenant_id,
-        case_insensitive: parsed.case_insensitive,
-        policies: parsed.policies,
-        shadow: parsed.shadow,
-        created_by: Some(key_id),
-        created_at: state.clock.now(),
-    };
-    let made = domains::insert_domain(pool, creator, &new).await;
+    let answer = once
+        .run(identity.author(), async |conn| {
+            let (creator, tenant_id) = if let Some(caller) = by {
+                let limits = caller.domains.as_deref();
+                (Creator::Tenant { tenant_id: caller.tenant_id, limits }, caller.tenant_id)
+            } else {
+                let slug = parsed.tenant.as_deref().unwrap_or_default();
+                let tenant_id = domains::find_tenant_id(&mut *conn, slug).await?;
+                let missing = || {
+                    Problem::new(&problem_codes::INVALID)
+                        .fault("/tenant", format!("there is no tenant `{slug}`"))
+                };
+                (Creator::Operator, tenant_id.ok_or_else(missing)?)
+            };
+            let new = NewDomain {
+                path: parsed.path.clone(),
+                tenant_id,
+                case_insensitive: parsed.case_insensitive,
+                policies: parsed.policies,
+                shadow: parsed.shadow,
+                created_by: Some(key_id),
+                created_at: state.clock.now(),
+            };
+            let domain = domains::insert_domain(conn, creator, &new).await?;
+            let owner = domains::find_owner(conn, tenant_id).await?;
+            let owner = owner.as_deref().unwrap_or_default();
+            Ok(domain_body::render(&state, StatusCode::CREATED, &domain, owner))
+        })
+        .await;
     // Whatever came of it: a broken COMMIT may have made it.
     state.resolver.directory.written();
-    let domain = made?;
-    domain_body::answer(&state, StatusCode::CREATED, &domain).await
+    answer
 }
 
 impl From<CreateError> for Problem {

@@ -6,6 +6,7 @@ use http::{StatusCode, Uri};
 
 use super::domain_body::{self, PolicyFields};
 use super::{Purls, addressed};
+use crate::db;
 use crate::http::auth::{InDomains, MayEdit};
 use crate::http::body::JsonObject;
 use crate::http::etag::IfMatch;
@@ -35,13 +36,17 @@ pub async fn update(
             return Err(Problem::new(&problem_codes::INVALID)
                 .fault("/case_insensitive", "is fixed when the domain is made"));
         }
-        let pool = state.db.management();
         let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(domain.generation);
-        let updated = domains::update_policies(pool, &domain, expected, &policies, state.clock.now()).await;
-        state.resolver.directory.written();
-        if updated?.is_some() {
-            let domain = addressed::domain(&state, &caller, &uri, "/api/v1/domains").await?;
-            return domain_body::answer(&state, StatusCode::OK, &domain).await;
+        let (mut tx, actor, now) = (state.db.begin().await?, caller.author().actor, state.clock.now());
+        let changed = domains::update_policies(&mut tx, actor, &domain, expected, &policies, now).await?;
+        if let Some(domain) = changed {
+            let owner = domains::find_owner(&mut *tx, domain.owner_tenant_id).await?;
+            let committed = db::commit(tx).await;
+            // Whatever came of it: a broken COMMIT may have changed it.
+            state.resolver.directory.written();
+            committed?;
+            let owner = owner.as_deref().unwrap_or_default();
+            return Ok(domain_body::render(&state, StatusCode::OK, &domain, owner));
         }
     }
     Err(Problem::unavailable())

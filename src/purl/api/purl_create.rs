@@ -7,18 +7,28 @@ use http::StatusCode;
 use super::purl_body::{self, AnswerFields};
 use super::{Purls, addressed, problems};
 use crate::db;
-use crate::http::auth::{InDomains, MayMint};
+use crate::db::idempotency::Key;
+use crate::http::auth::{Caller, InDomains, MayMint};
 use crate::http::body::JsonObject;
+use crate::http::idempotency::{Keyed, Once};
 use crate::http::{Problem, fields};
 use crate::purl::domain_path::DomainPath;
+use crate::purl::model::{Domain, Purl};
 use crate::purl::name::Name;
-use crate::purl::write::{self, CreateVerdict, NewPurl, WriteError};
+use crate::purl::write::{self, CreateVerdict, Creation, NewPurl, Recorded, WriteError};
+
+/// What a body asks for.
+struct Wanted {
+    path: DomainPath,
+    name: Name,
+    answer: purl_body::Answer,
+}
 
 /// Makes a name. The domain is checked first and guarded in the write; if it changed between, again.
 pub async fn create(
     State(state): State<Purls>,
     InDomains(MayMint(caller)): InDomains<MayMint>,
-    body: JsonObject,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
     let mut reader = body.fields();
     let path = reader.required("domain", |value| {
@@ -31,11 +41,20 @@ pub async fn create(
     });
     let answer = AnswerFields::read(&mut reader, &state.own);
     reader.finish()?;
-    let (path, name, answer) = (path?, name?, answer.done()?);
-    let full_path = path.join(name.as_str());
+    let wanted = Wanted { path: path?, name: name?, answer: answer.done()? };
+    match make(&state, &caller, &once, &wanted).await {
+        // What refuses it now may have come after the first answer, which still holds.
+        Err(problem) if problem.code().status < 500 => once.find(caller.author()).await?.ok_or(problem),
+        made => made,
+    }
+}
 
+async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> Result<Response, Problem> {
+    let Wanted { path, name, answer } = wanted;
+    let full_path = path.join(name.as_str());
+    let key = once.key(caller.author());
     for _ in 0..addressed::ATTEMPTS {
-        let (domain, reached) = addressed::place(&state, &caller, &path, &full_path).await?;
+        let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
         if reached != domain.path {
             return Err(Problem::new(&problems::NAME_SWALLOWED)
                 .detail(format!("requests for it reach the domain `{reached}`")));
@@ -48,13 +67,26 @@ pub async fn create(
             valid_until: answer.valid_until,
         };
         let author = (caller.key_id, state.clock.now());
+        // An answer that is stored is made before COMMIT; after it, these bytes leave and no others.
+        let mut stored = None;
+        let mut seal = |key: &Key, purl: &Purl| {
+            let response = purl_body::answer(state, StatusCode::CREATED, &domain, purl);
+            let (response, sealed) = once.record(key, response)?;
+            stored = Some(response);
+            Ok(sealed)
+        };
+        let recorded = key.as_ref().zip(Some(&mut seal)).map(|(key, seal)| Recorded { key, seal });
         let writing = state.resolver.announcer.writing(domain.domain_id, &name.key(domain.case_insensitive));
-        let created = write::create(&state.db, &domain, author, std::slice::from_ref(&new)).await;
+        let created = write::create(&state.db, &domain, author, std::slice::from_ref(&new), recorded).await;
         state.resolver.directory.wrote_in(&domain);
         match created {
-            Ok(verdicts) => {
-                writing.created();
-                return verdict(&state, &domain, verdicts);
+            Ok(Creation::Answered(answer)) => {
+                writing.unwritten();
+                return once.replay(caller.author(), &answer);
+            }
+            Ok(Creation::Judged(verdicts)) => {
+                writing.here_only();
+                return stored.map_or_else(|| verdict(state, &domain, verdicts), Ok);
             }
             Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => writing.unwritten(),
             Err(WriteError::Db(error)) => return Err(error.into()),
@@ -63,11 +95,7 @@ pub async fn create(
     Err(Problem::unavailable())
 }
 
-fn verdict(
-    state: &Purls,
-    domain: &crate::purl::model::Domain,
-    verdicts: Vec<CreateVerdict>,
-) -> Result<Response, Problem> {
+fn verdict(state: &Purls, domain: &Domain, verdicts: Vec<CreateVerdict>) -> Result<Response, Problem> {
     match verdicts.into_iter().next() {
         Some(CreateVerdict::Created(purl)) => {
             Ok(purl_body::answer(state, StatusCode::CREATED, domain, &purl))

@@ -69,7 +69,7 @@ pub async fn change(
                 state.resolver.directory.wrote_in(&domain);
                 writing.changed();
             }
-            _ => writing.unwritten(),
+            _ => writing.here_only(),
         }
         match verdict {
             Some(ChangeVerdict::Changed(changed)) => {

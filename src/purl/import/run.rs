@@ -164,7 +164,7 @@ impl Import<'_> {
             let new: Vec<DomainPath> =
                 new.into_iter().filter(|path| wanted.contains(path.as_str())).collect();
             self.make_domains(&new).await?;
-            staging::begin_merge(self.db, run, last_line).await?;
+            staging::begin_merge(self.db, run, last_line, self.clock.now()).await?;
             self.merge(run, 0, last_line, survey.records, watcher).await?
         };
         Ok(FileReport { counts, resumed_after: None })
@@ -282,7 +282,7 @@ impl Import<'_> {
                 created_by: None,
                 created_at: self.clock.now(),
             };
-            let made = domains::insert_domain(self.db.management(), self.creator(), &new).await;
+            let made = domains::create_domain(self.db, self.creator(), &new).await;
             made.map_err(|error| ImportError::Domain { path: path.to_string(), error })?;
         }
         Ok(())
@@ -313,7 +313,7 @@ impl Import<'_> {
             }
             watcher.progress("merged", counts.total(), records);
         }
-        staging::end(self.db, run, true, self.clock.now()).await?;
+        staging::end(self.db, run, self.clock.now()).await?;
         Ok(counts)
     }
 

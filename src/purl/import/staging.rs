@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 
 use deadpool_postgres::Object;
+use serde_json::json;
 use time::OffsetDateTime;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::ToSql;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 use super::report::Outcome;
 use super::sheet::{Checked, Row};
 use super::statements as sql;
+use crate::db::audit::{self, Act, Actor, Author};
 use crate::db::statement::Statement;
 use crate::db::tx::Tx;
 use crate::db::{self, Db, notify};
@@ -257,9 +259,17 @@ pub async fn preview(db: &Db, run: Run, lines: &[i64]) -> Result<HashMap<i64, Ou
 }
 
 /// From here on the run can be resumed.
-pub async fn begin_merge(db: &Db, run: Run, last_line: i64) -> Result<(), db::Error> {
-    let client = db.hot().await?;
-    run_one(&client, &sql::BEGIN_MERGE, &[&run.tenant_id, &run.import_id, &last_line]).await.map(|_| ())
+pub async fn begin_merge(db: &Db, run: Run, last_line: i64, now: OffsetDateTime) -> Result<(), db::Error> {
+    let tx = Tx::begin(db.hot().await?, "import_begin_merge").await?;
+    run_one(tx.client(), &sql::BEGIN_MERGE, &[&run.tenant_id, &run.import_id, &last_line]).await?;
+    let entry = Act::new("import.started", &run.import_id).after(json!({ "last_line": last_line }));
+    audit::insert_hot(tx.client(), author(run), now, &[entry]).await?;
+    tx.commit().await
+}
+
+/// Imports are made at the command line.
+fn author(run: Run) -> Author {
+    Author { tenant_id: run.tenant_id, actor: Actor::CommandLine }
 }
 
 /// Lines to be merged together.
@@ -340,11 +350,12 @@ pub async fn merge(
     Ok(Merged::Done(outcomes))
 }
 
-/// Ends a run: `done` or given up.
-pub async fn end(db: &Db, run: Run, done: bool, now: OffsetDateTime) -> Result<(), db::Error> {
-    let client = db.hot().await?;
-    let state = if done { "done" } else { "abandoned" };
-    run_one(&client, &sql::END_RUN, &[&run.tenant_id, &run.import_id, &state, &now]).await.map(|_| ())
+/// Ends a run whose lines are all merged.
+pub async fn end(db: &Db, run: Run, now: OffsetDateTime) -> Result<(), db::Error> {
+    let tx = Tx::begin(db.hot().await?, "import_end").await?;
+    run_one(tx.client(), &sql::END_RUN, &[&run.tenant_id, &run.import_id, &"done", &now]).await?;
+    audit::insert_hot(tx.client(), author(run), now, &[Act::new("import.finished", &run.import_id)]).await?;
+    tx.commit().await
 }
 
 /// Removes all traces of a run that was only a trial.

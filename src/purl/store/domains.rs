@@ -1,12 +1,14 @@
 //! Domains. Creation holds a table lock, so that the tree of domains stands still while a new one is
 //! placed in it, and the lock of the domain above, so that no name slips in under it meanwhile.
 
-use sqlx::{PgConnection, PgPool};
+use serde_json::{Value, json};
+use sqlx::{PgConnection, PgExecutor, PgPool};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::domain_list::DomainRow;
-use crate::db;
+use crate::db::audit::{self, Act, Actor, Author};
+use crate::db::{self, Db};
 use crate::purl::domain_path::{self, DomainPath};
 use crate::purl::model::{Domain, Policies};
 use crate::purl::rules::{self, Creator, DomainRefusal};
@@ -62,14 +64,10 @@ impl From<sqlx::Error> for CreateError {
 }
 
 /// Makes a domain, in a transaction of its own.
-pub async fn insert_domain(
-    pool: &PgPool,
-    creator: Creator<'_>,
-    new: &NewDomain,
-) -> Result<Domain, CreateError> {
-    let mut tx = pool.begin_with(db::BEGIN).await?;
-    let domain = insert_domain_in(&mut tx, creator, new).await?;
-    tx.commit().await.map_err(|error| db::Error::from(error).during_commit())?;
+pub async fn create_domain(db: &Db, creator: Creator<'_>, new: &NewDomain) -> Result<Domain, CreateError> {
+    let mut tx = db.begin().await?;
+    let domain = insert_domain(&mut tx, creator, new).await?;
+    db::commit(tx).await?;
     Ok(domain)
 }
 
@@ -101,7 +99,8 @@ async fn check(
     Ok(Some(nearest))
 }
 
-async fn insert_domain_in(
+/// Makes a domain. What it locks stays locked until the transaction ends.
+pub async fn insert_domain(
     connection: &mut PgConnection,
     creator: Creator<'_>,
     new: &NewDomain,
@@ -141,8 +140,15 @@ async fn insert_domain_in(
         new.created_at,
         version
     )
-    .execute(connection)
+    .execute(&mut *connection)
     .await?;
+    let actor = new.created_by.map_or(Actor::CommandLine, Actor::Key);
+    let author = Author { tenant_id: new.tenant_id, actor };
+    let mut after = settings(new.policies);
+    after["id"] = domain_id.to_string().into();
+    after["case_insensitive"] = new.case_insensitive.into();
+    let entry = Act::new("domain.created", &new.path).after(after);
+    audit::insert(connection, author, new.created_at, &[entry]).await?;
     Ok(Domain {
         domain_id,
         path: new.path.clone(),
@@ -184,52 +190,67 @@ pub async fn list_paths(pool: &PgPool) -> Result<Vec<String>, db::Error> {
 }
 
 /// Slug of the tenant that owns a domain.
-pub async fn find_owner(pool: &PgPool, tenant_id: i64) -> Result<Option<String>, db::Error> {
+pub async fn find_owner(executor: impl PgExecutor<'_>, tenant_id: i64) -> Result<Option<String>, db::Error> {
     let slug = sqlx::query_scalar!("SELECT slug FROM tenants WHERE tenant_id = $1", tenant_id);
-    Ok(slug.fetch_optional(pool).await?)
+    Ok(slug.fetch_optional(executor).await?)
 }
 
 /// Id of the tenant with this slug.
-pub async fn find_tenant_id(pool: &PgPool, slug: &str) -> Result<Option<i64>, db::Error> {
+pub async fn find_tenant_id(executor: impl PgExecutor<'_>, slug: &str) -> Result<Option<i64>, db::Error> {
     let id = sqlx::query_scalar!("SELECT tenant_id FROM tenants WHERE slug = $1", slug);
-    Ok(id.fetch_optional(pool).await?)
+    Ok(id.fetch_optional(executor).await?)
 }
 
-/// Replaces the policies of a domain if it still has the `expected` generation (none: whichever it has); the new
-/// generation, or `None`.
+/// Replaces the policies of a domain if it still has the `expected` generation (none: whichever it has); the domain
+/// as it is then, or `None`.
 pub async fn update_policies(
-    pool: &PgPool,
+    connection: &mut PgConnection,
+    actor: Actor,
     domain: &Domain,
     expected: Option<i64>,
     policies: &Policies,
     now: OffsetDateTime,
-) -> Result<Option<i64>, db::Error> {
+) -> Result<Option<Domain>, db::Error> {
+    lock_domain(connection, domain).await?;
+    let current = list_among(connection, &[domain.path.as_str()]).await?.pop();
+    let Some(before) = current.filter(|domain| expected.is_none_or(|seen| seen == domain.generation)) else {
+        return Ok(None);
+    };
     let default_status = i16::try_from(policies.default_status.code()).unwrap_or_default();
-    let generation = sqlx::query_scalar!(
-        "WITH same AS (
-             SELECT FROM domain_state WHERE tenant_id = $1 AND domain_id = $2
-               AND generation = coalesce($3, generation) FOR UPDATE),
-         raised AS (
-             UPDATE domain_directory SET version = version + 1 WHERE EXISTS (SELECT FROM same) RETURNING version)
-         UPDATE domain_state s
-         SET trailing_slash = $4, query_policy = $5, default_status = $6, cache_seconds = $7,
-             updated_at = greatest($8, updated_at), generation = generation + 1, directory_version = raised.version
-         FROM raised
-         WHERE s.tenant_id = $1 AND s.domain_id = $2 AND s.generation = coalesce($3, s.generation)
-         RETURNING s.generation",
-        domain.home_tenant_id,
-        domain.domain_id,
-        expected,
+    let version = raise_directory(connection).await?;
+    let written = sqlx::query!(
+        "UPDATE domain_state
+         SET trailing_slash = $3, query_policy = $4, default_status = $5, cache_seconds = $6,
+             updated_at = greatest($7, updated_at), generation = generation + 1, directory_version = $8
+         WHERE tenant_id = $1 AND domain_id = $2
+         RETURNING generation, updated_at",
+        before.home_tenant_id,
+        before.domain_id,
         policies.trailing_slash.as_str(),
         policies.query.as_str(),
         default_status,
         policies.cache_seconds,
-        now
-    );
-    let mut tx = pool.begin_with(db::BEGIN).await?;
-    let generation = generation.fetch_optional(&mut *tx).await?;
-    tx.commit().await.map_err(|error| db::Error::from(error).during_commit())?;
-    Ok(generation)
+        now,
+        version
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let author = Author { tenant_id: before.owner_tenant_id, actor };
+    let act = Act::new("domain.changed", &before.path);
+    let act = act.before(settings(before.policies)).after(settings(*policies));
+    audit::insert(connection, author, now, &[act]).await?;
+    let (generation, updated_at) = (written.generation, written.updated_at);
+    Ok(Some(Domain { generation, updated_at, policies: *policies, ..before }))
+}
+
+/// Policies as the log has them, in the words of the API.
+fn settings(policies: Policies) -> Value {
+    json!({
+        "trailing_slash": policies.trailing_slash.as_str(),
+        "query": policies.query.as_str(),
+        "default_status": policies.default_status.code(),
+        "cache_seconds": policies.cache_seconds,
+    })
 }
 
 /// The next version of the directory. Its row is the last lock of the transaction.

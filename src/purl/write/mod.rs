@@ -3,27 +3,32 @@
 //! read by the next one. It does not validate names or targets, which come as checked types, and it does
 //! not decide who may write.
 
+mod recorded;
 mod statements;
 
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::Object;
-use futures_util::future::join;
+use futures_util::future::join3;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
+
+pub use recorded::{Recorded, Seal};
+use recorded::{Recording, find_answer, store_answer};
+pub use statements::STATEMENTS;
+use statements::{INSERT_PURLS, LOCK_DOMAIN, MARK_HAS_NAMES, SKIPPED, UPDATE_PURLS};
 
 use super::known;
 use super::model::{Domain, Purl, Status, TOMBSTONE};
 use super::name::Name;
 use super::row;
 use super::target::Target;
+use crate::db::idempotency::Stored;
 use crate::db::statement::flight;
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN, Db, notify};
-pub use statements::STATEMENTS;
-use statements::{INSERT_PURLS, LOCK_DOMAIN, MARK_HAS_NAMES, SKIPPED, UPDATE_PURLS};
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
 
@@ -52,6 +57,15 @@ pub enum CreateVerdict {
         /// Whether it is a tombstone.
         withdrawn: bool,
     },
+}
+
+/// What became of a whole creation.
+#[derive(Debug)]
+pub enum Creation {
+    /// One verdict for each item, in order.
+    Judged(Vec<CreateVerdict>),
+    /// Nothing was done: the recorded key has an answer from before.
+    Answered(Stored),
 }
 
 /// A change of a name that exists.
@@ -124,13 +138,15 @@ impl From<tokio_postgres::Error> for WriteError {
 }
 
 /// Makes names in a domain, as it was read when they were checked. Verdicts come in the order of `items`; of
-/// two items with one key the first counts.
+/// two items with one key the first counts. With a recorded key, in the same flights: whoever works under it is
+/// waited for, an answer that is there ends it, and what is made is stored with its answer.
 pub async fn create(
     db: &Db,
     domain: &Domain,
     author: (Uuid, OffsetDateTime),
     items: &[NewPurl],
-) -> Result<Vec<CreateVerdict>, WriteError> {
+    once: Option<Recorded<'_>>,
+) -> Result<Creation, WriteError> {
     let (by, at) = author;
     let keys: Vec<String> = items.iter().map(|item| item.name.key(domain.case_insensitive)).collect();
     let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
@@ -146,6 +162,10 @@ pub async fn create(
     let insert = INSERT_PURLS.prepare(&client).await?;
     let mark = MARK_HAS_NAMES.prepare(&client).await?;
     let skipped = SKIPPED.prepare(&client).await?;
+    let recording = match &once {
+        Some(once) => Some(Recording::prepare(&client, once.key).await?),
+        None => None,
+    };
     let tx = Tx::new(client, "purl_create");
     let client = tx.client();
     let (tenant, id) = (&domain.home_tenant_id, &domain.domain_id);
@@ -164,11 +184,21 @@ pub async fn create(
         &hosts,
         &until,
     ];
-    let (begun, locked, inserted) = flight(3, async {
-        tokio::join!(client.batch_execute(BEGIN), client.query(&lock, &key), client.query(&insert, &columns),)
+    let statements = if recording.is_some() { 5 } else { 3 };
+    let (begun, answered, locked, inserted) = flight(statements, async {
+        tokio::join!(
+            client.batch_execute(BEGIN),
+            find_answer(client, recording.as_ref()),
+            client.query(&lock, &key),
+            client.query(&insert, &columns),
+        )
     })
     .await;
     begun?;
+    if let Some(stored) = answered? {
+        tx.rollback().await?;
+        return Ok(Creation::Answered(stored));
+    }
     locked?;
     let rows = inserted?;
     check_guard(&rows)?;
@@ -181,28 +211,37 @@ pub async fn create(
     }
     let taken: Vec<&str> =
         keys.iter().map(String::as_str).filter(|key| !created.contains_key(*key)).collect();
-    // Rare: the first name of a domain, or a name that exists. Else the second flight is COMMIT alone.
-    let withdrawn = if taken.is_empty() && domain.has_names {
+    let answer = once.zip(keys.first().and_then(|key| created.get(key)));
+    let answer = answer.map(|(once, purl)| (once.seal)(once.key, purl)).transpose()?;
+    let stored = recording.as_ref().zip(answer.as_deref());
+    // Rare: the first name of a domain, a name that exists, an Idempotency-Key. Else the second flight is COMMIT alone.
+    let withdrawn = if taken.is_empty() && domain.has_names && stored.is_none() {
         tx.commit().await?;
         HashSet::new()
     } else {
         let taken: [Parameter<'_>; 3] = [tenant, id, &taken];
         let last = async |client: &Object| {
-            let (marked, existing) =
-                flight(3, join(client.execute(&mark, &key), client.query(&skipped, &taken))).await;
+            let (marked, existing, stored) = flight(
+                4,
+                join3(
+                    client.execute(&mark, &key),
+                    client.query(&skipped, &taken),
+                    store_answer(client, stored, at),
+                ),
+            )
+            .await;
             marked?;
+            stored?;
             Ok(existing?)
         };
         withdrawn_keys(&tx.commit_after(last).await?)?
     };
 
-    Ok(keys
-        .iter()
-        .map(|key| match created.remove(key) {
-            Some(purl) => CreateVerdict::Created(purl),
-            None => CreateVerdict::Taken { withdrawn: withdrawn.contains(key) },
-        })
-        .collect())
+    let verdicts = keys.iter().map(|key| match created.remove(key) {
+        Some(purl) => CreateVerdict::Created(purl),
+        None => CreateVerdict::Taken { withdrawn: withdrawn.contains(key) },
+    });
+    Ok(Creation::Judged(verdicts.collect()))
 }
 
 /// Changes names of a domain, each only from the revision that its author has seen, if any. Verdicts come in the

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -14,8 +14,10 @@ use crate::db;
 use crate::http::Problem;
 use crate::http::auth::{MayAdminister, Scope};
 use crate::http::body::JsonObject;
+use crate::http::etag::{self, IfMatch};
 use crate::http::fields;
 use crate::http::id::TextPath;
+use crate::http::idempotency::Keyed;
 use crate::http::paging;
 use crate::http::problem_codes::INVALID;
 use crate::tenancy::key::ApiKey;
@@ -98,43 +100,60 @@ fn tenant_scope(value: &Value) -> Result<Scope, String> {
 pub async fn create(
     State(state): State<Tenancy>,
     MayAdminister(caller): MayAdminister,
-    body: JsonObject,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
-    let now = state.clock.now();
-    let new = parse(&body, now)?;
-    let pool = state.db.management();
-    let owned = store::list_owned_domains(pool, caller.tenant_id, &new.domains).await?;
-    let strangers =
-        new.domains.iter().enumerate().filter(|(_, path)| owned.iter().all(|(known, _)| known != *path));
-    let problem = strangers.fold(Problem::new(&INVALID), |problem, (index, path)| {
-        problem.fault(format!("/domains/{index}"), format!("`{path}` is not a domain of this tenant"))
-    });
-    if problem.has_faults() {
-        return Err(problem);
-    }
-    let key = ApiKey::generate(&state.ids, now);
-    let domain_ids: Vec<i64> = owned.into_iter().map(|(_, id)| id).collect();
-    store::insert_key(
-        pool,
-        &NewKey {
+    let (author, tenant_id) = (caller.author(), caller.tenant_id);
+    once.run(author, async |conn| {
+        let now = state.clock.now();
+        let new = parse(&body, now)?;
+        let owned = store::list_owned_domains(&mut *conn, tenant_id, &new.domains).await?;
+        let strangers =
+            new.domains.iter().enumerate().filter(|(_, path)| owned.iter().all(|(known, _)| known != *path));
+        let problem = strangers.fold(Problem::new(&INVALID), |problem, (index, path)| {
+            problem.fault(format!("/domains/{index}"), format!("`{path}` is not a domain of this tenant"))
+        });
+        if problem.has_faults() {
+            return Err(problem);
+        }
+        let key = ApiKey::generate(&state.ids, now);
+        let domain_ids: Vec<i64> = owned.into_iter().map(|(_, id)| id).collect();
+        let stored = NewKey {
             api_key_id: key.id(),
-            tenant_id: Some(caller.tenant_id),
+            tenant_id: Some(tenant_id),
             scope: new.scope.as_str(),
             label: &new.label,
             secret_sha256: key.secret_sha256(),
             created_at: now,
             expires_at: new.expires_at,
             domain_ids: &domain_ids,
-        },
-    )
-    .await?;
-    let row = get_written(&state, caller.tenant_id, key.id()).await?;
-    let shown = Key { key: Some(key.reveal()), ..row.into() };
+        };
+        store::insert_key(conn, author.actor, &stored).await?;
+        let row = store::find_key(conn, Some(tenant_id), key.id()).await?.ok_or_else(Problem::not_found)?;
+        Ok(shown(StatusCode::CREATED, row, Some(&key)))
+    })
+    .await
+}
+
+/// A key with its ETag; a new one with its secret and Location.
+fn shown(status: StatusCode, row: KeyRow, new: Option<&ApiKey>) -> Response {
+    let (id, revision) = (row.api_key_id, revision(row.revoked_at.is_some()));
+    let view = Key { key: new.map(ApiKey::reveal), ..row.into() };
     let headers = [
-        (header::LOCATION, format!("/api/v1/keys/{}", key.id())),
-        (header::CACHE_CONTROL, "no-store".to_owned()),
+        (header::ETAG, etag::of_revision(revision)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
-    Ok((StatusCode::CREATED, headers, Json(shown)).into_response())
+    let mut response = (status, headers, Json(view)).into_response();
+    if new.is_some()
+        && let Ok(location) = format!("/api/v1/keys/{id}").try_into()
+    {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// A key changes once: it is revoked. Its last use is no change of it.
+fn revision(revoked: bool) -> i64 {
+    if revoked { 2 } else { 1 }
 }
 
 /// GET /api/v1/keys
@@ -159,31 +178,30 @@ pub async fn read(
     let row = store::find_key(state.db.management(), Some(caller.tenant_id), id)
         .await?
         .ok_or_else(Problem::not_found)?;
-    Ok(Json(Key::from(row)).into_response())
+    Ok(shown(StatusCode::OK, row, None))
 }
 
-/// DELETE /api/v1/keys/{id}: revokes; the row stays.
+/// DELETE /api/v1/keys/{id}: revokes; the row stays. Again changes nothing, whatever If-Match says.
 pub async fn revoke(
     State(state): State<Tenancy>,
     MayAdminister(caller): MayAdminister,
     TextPath(id): TextPath<String>,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
     let id = Uuid::try_parse(&id).map_err(|_| Problem::not_found())?;
-    let pool = state.db.management();
-    let revoked = store::revoke_key(pool, Some(caller.tenant_id), id, state.clock.now()).await;
+    let tenant_id = Some(caller.tenant_id);
+    let mut tx = state.db.begin().await?;
+    let key = store::lock_key(&mut tx, tenant_id, id).await?.ok_or_else(Problem::not_found)?;
+    if !key.revoked {
+        if_match.check(revision(false))?;
+    }
+    store::revoke_key(&mut tx, caller.author().actor, &key, state.clock.now()).await?;
+    let row = store::find_key(&mut *tx, tenant_id, id).await?.ok_or_else(Problem::not_found)?;
+    let committed = db::commit(tx).await;
     // Whatever came of it: a connection that broke may have revoked it.
     state.keys.evict(id);
-    if !revoked? {
-        return Err(Problem::not_found());
-    }
-    let row = get_written(&state, caller.tenant_id, id).await?;
-    Ok(Json(Key::from(row)).into_response())
-}
-
-/// The key after a write that is committed: a failure must not say that nothing was written.
-async fn get_written(state: &Tenancy, tenant_id: i64, id: Uuid) -> Result<KeyRow, Problem> {
-    let found = store::find_key(state.db.management(), Some(tenant_id), id).await;
-    found.map_err(db::Error::during_commit)?.ok_or_else(Problem::not_found)
+    committed?;
+    Ok(shown(StatusCode::OK, row, None))
 }
 
 #[cfg(test)]

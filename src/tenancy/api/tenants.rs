@@ -15,6 +15,7 @@ use crate::http::auth::Operator;
 use crate::http::body::JsonObject;
 use crate::http::fields;
 use crate::http::id::TextPath;
+use crate::http::idempotency::Keyed;
 use crate::tenancy::slug::Slug;
 use crate::tenancy::store;
 
@@ -37,8 +38,8 @@ impl From<store::Tenant> for Tenant {
 /// POST /api/v1/tenants
 pub async fn create(
     State(state): State<Tenancy>,
-    _: Operator,
-    body: JsonObject,
+    operator: Operator,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
     let mut fields = body.fields();
     let slug = fields.required("slug", |value| Slug::parse(fields::string(value)?));
@@ -46,11 +47,14 @@ pub async fn create(
     fields.finish()?;
     let (slug, name) = (slug?, name?);
     let name = name.unwrap_or_else(|| slug.as_str().to_owned());
-    let tenant = store::insert_tenant(state.db.management(), &slug, &name, state.clock.now())
-        .await
-        .map_err(refused)?;
-    let location = format!("/api/v1/tenants/{}", tenant.slug);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(Tenant::from(tenant))).into_response())
+    let author = operator.author();
+    once.run(author, async |conn| {
+        let now = state.clock.now();
+        let tenant = store::insert_tenant(conn, author.actor, &slug, &name, now).await.map_err(refused)?;
+        let location = format!("/api/v1/tenants/{}", tenant.slug);
+        Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(Tenant::from(tenant))).into_response())
+    })
+    .await
 }
 
 /// GET /api/v1/tenants/{slug}

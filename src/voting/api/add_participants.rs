@@ -13,6 +13,7 @@ use crate::http::auth::MayEdit;
 use crate::http::body::{Faulty, Fields, JsonObject};
 use crate::http::fields;
 use crate::http::id::IdPath;
+use crate::http::idempotency::Keyed;
 use crate::http::problem_codes::INVALID;
 use crate::voting::Voting;
 use crate::voting::participants::{Added, MOST_AT_ONCE, NewParticipant, list_repeats};
@@ -50,7 +51,7 @@ pub async fn add(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(meeting_id): IdPath,
-    body: JsonObject,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
     let many = body.0.contains_key(MANY);
     let pointer = move |place: usize, field: &str| {
@@ -61,16 +62,24 @@ pub async fn add(
     if !repeats.is_empty() {
         return Err(Problem::new(&INVALID).faults(repeats.into_iter().map(Into::into)));
     }
-    let added = voting.add_participants(caller.tenant_id, meeting_id, entries, pointer).await?;
+    let author = caller.author();
+    once.run(author, async |tx| {
+        let added = voting.add_participants(tx, author, meeting_id, &entries, pointer).await?;
+        Ok(render(many, added))
+    })
+    .await
+}
+
+fn render(many: bool, added: Vec<Added>) -> Response {
     let mut views: Vec<AddedView> = added.into_iter().map(Into::into).collect();
     let headers = [(header::CACHE_CONTROL, "no-store")];
-    Ok(match views.pop() {
+    match views.pop() {
         Some(one) if !many => (StatusCode::CREATED, headers, Json(one)).into_response(),
         last => {
             views.extend(last);
             (StatusCode::CREATED, headers, Json(serde_json::json!({ MANY: views }))).into_response()
         }
-    })
+    }
 }
 
 fn read_one(body: &JsonObject) -> Result<NewParticipant, Problem> {

@@ -3,27 +3,23 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use metrics::counter;
 
-use super::problems::{
-    ALREADY_VOTED, IDEMPOTENCY_KEY_REUSED, MEETING_SUSPENDED, NOT_ELIGIBLE, POLL_CLOSED, POLL_NOT_OPEN,
-};
+use super::problems::{ALREADY_VOTED, MEETING_SUSPENDED, NOT_ELIGIBLE, POLL_CLOSED, POLL_NOT_OPEN};
 use super::viewer::{BallotToken, authenticate};
 use crate::http::Problem;
 use crate::http::auth::unauthenticated;
 use crate::http::body::JsonObject;
 use crate::http::fields;
 use crate::http::id::IdPath;
-use crate::http::problem_codes::{BAD_HEADER, INVALID};
+use crate::http::idempotency;
+use crate::http::problem_codes::{IDEMPOTENCY_KEY_REUSED, INVALID};
 use crate::telemetry::metrics::BALLOTS;
 use crate::voting::Voting;
 use crate::voting::ballot::Receipt;
 use crate::voting::eligibility::{Refusal, Submission};
 use crate::voting::submit::Answer;
-
-static IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-static IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Most items of `options` that are looked at; no poll has more options.
 const MOST_ITEMS: usize = 200;
@@ -53,7 +49,7 @@ pub async fn cast(
         Answer::Replayed(receipt) => {
             counter!(BALLOTS, "verdict" => "replayed").increment(1);
             let mut response = receipt_response(receipt);
-            response.headers_mut().insert(IDEMPOTENCY_REPLAYED.clone(), HeaderValue::from_static("true"));
+            idempotency::mark_replayed(&mut response);
             Ok(response)
         }
         Answer::Refused(refusal) => {
@@ -69,7 +65,7 @@ fn receipt_response(receipt: Receipt) -> Response {
 }
 
 fn read_submission(headers: &HeaderMap, body: Result<JsonObject, Problem>) -> Result<Submission, Problem> {
-    Ok(Submission { idempotency_key: idempotency_key(headers)?, choice: read_choice(&body?)? })
+    Ok(Submission { idempotency_key: idempotency::key(headers)?, choice: read_choice(&body?)? })
 }
 
 fn read_choice(body: &JsonObject) -> Result<Vec<i64>, Problem> {
@@ -79,19 +75,6 @@ fn read_choice(body: &JsonObject) -> Result<Vec<i64>, Problem> {
     });
     read.finish()?;
     Ok(choice?)
-}
-
-/// 1 to 255 visible ASCII characters.
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let mut values = headers.get_all(&IDEMPOTENCY_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let bytes = value.as_bytes();
-    let fits = (1..=255).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
-    match value.to_str() {
-        Ok(text) if fits && values.next().is_none() => Ok(Some(text.to_owned())),
-        _ => Err(Problem::new(&BAD_HEADER)
-            .detail("Idempotency-Key must be there once, with 1 to 255 visible ASCII characters")),
-    }
 }
 
 fn problem_of(refusal: Refusal) -> Problem {

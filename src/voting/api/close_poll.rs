@@ -6,6 +6,7 @@ use axum::response::Response;
 use super::views;
 use crate::http::Problem;
 use crate::http::auth::MayEdit;
+use crate::http::etag::IfMatch;
 use crate::http::id::IdPath;
 use crate::voting::Voting;
 
@@ -14,7 +15,9 @@ pub async fn close(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(poll_id): IdPath,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    let result = voting.close_poll(caller.tenant_id, poll_id).await?;
+    let accepts = |revision| if_match.accepts(revision);
+    let result = voting.close_poll(caller.author(), poll_id, accepts).await?;
     Ok(views::document(result))
 }

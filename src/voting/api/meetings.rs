@@ -8,8 +8,10 @@ use super::views::{self, MeetingView};
 use crate::http::Problem;
 use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::body::JsonObject;
+use crate::http::etag::IfMatch;
 use crate::http::fields;
 use crate::http::id::IdPath;
+use crate::http::idempotency::Keyed;
 use crate::http::paging;
 use crate::voting::Voting;
 use crate::voting::model::MeetingState;
@@ -19,13 +21,17 @@ use crate::voting::store::meeting_list::{MEETINGS, list_meetings};
 pub async fn create(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
-    body: JsonObject,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
     let mut read = body.fields();
     let title = read.required("title", fields::text(1..=300));
     read.finish()?;
-    let meeting = voting.create_meeting(caller.tenant_id, &title?).await?;
-    Ok(views::meeting(StatusCode::CREATED, meeting))
+    let (title, author) = (title?, caller.author());
+    once.run(author, async |tx| {
+        let meeting = voting.create_meeting(tx, author, &title).await?;
+        Ok(views::meeting(StatusCode::CREATED, meeting))
+    })
+    .await
 }
 
 /// GET /api/v1/meetings
@@ -50,11 +56,12 @@ pub async fn read(
     Ok(views::meeting(StatusCode::OK, meeting))
 }
 
-/// POST /api/v1/meetings/{id}/state
+/// POST /api/v1/meetings/{id}/state: again changes nothing, whatever If-Match says.
 pub async fn step(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(meeting_id): IdPath,
+    if_match: IfMatch,
     body: JsonObject,
 ) -> Result<Response, Problem> {
     let mut read = body.fields();
@@ -65,6 +72,7 @@ pub async fn step(
         })
     });
     read.finish()?;
-    let meeting = voting.step_meeting(caller.tenant_id, meeting_id, state?).await?;
+    let (state, accepts) = (state?, |revision| if_match.accepts(revision));
+    let meeting = voting.step_meeting(caller.author(), meeting_id, accepts, state).await?;
     Ok(views::meeting(StatusCode::OK, meeting))
 }

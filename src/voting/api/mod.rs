@@ -16,7 +16,7 @@ mod viewer;
 mod views;
 
 use axum::Router;
-use axum::routing::{delete, get, post};
+use axum::routing::{get, post};
 
 use super::Voting;
 use crate::http::route::{Access, Route};
@@ -31,6 +31,7 @@ pub const ROUTES: &[Route] = &[
     Route::new("POST", "/api/v1/meetings/{id}/participants", Access::Edit),
     Route::new("POST", "/api/v1/meetings/{id}/polls", Access::Edit),
     Route::new("GET", "/api/v1/meetings/{id}/polls", Access::Read),
+    Route::new("GET", "/api/v1/participants/{id}", Access::Read),
     Route::new("DELETE", "/api/v1/participants/{id}", Access::Edit),
     Route::new("POST", "/api/v1/participants/{id}/token", Access::Edit),
     Route::new("GET", "/api/v1/polls/{id}", Access::ReadOrBallotToken),
@@ -55,7 +56,7 @@ pub fn router(state: Voting) -> Router {
         .route("/api/v1/meetings/{id}/state", post(meetings::step))
         .route("/api/v1/meetings/{id}/participants", get(participants::list).post(add_participants::add))
         .route("/api/v1/meetings/{id}/polls", get(polls::list).post(polls::create))
-        .route("/api/v1/participants/{id}", delete(participants::remove))
+        .route("/api/v1/participants/{id}", get(participants::read).delete(participants::remove))
         .route("/api/v1/participants/{id}/token", post(participants::reissue_token))
         .route("/api/v1/polls/{id}", get(polls::read).put(polls::change))
         .route("/api/v1/polls/{id}/open", post(poll_steps::open))

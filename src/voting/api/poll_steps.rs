@@ -8,6 +8,7 @@ use super::views;
 use crate::http::Problem;
 use crate::http::auth::MayEdit;
 use crate::http::body::JsonObject;
+use crate::http::etag::IfMatch;
 use crate::http::fields;
 use crate::http::id::IdPath;
 use crate::voting::Voting;
@@ -17,8 +18,10 @@ pub async fn open(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(poll_id): IdPath,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    let poll = voting.open_poll(caller.tenant_id, poll_id).await?;
+    let accepts = |revision| if_match.accepts(revision);
+    let poll = voting.open_poll(caller.author(), poll_id, accepts).await?;
     Ok(views::poll(StatusCode::OK, poll))
 }
 
@@ -27,12 +30,14 @@ pub async fn extend_deadline(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(poll_id): IdPath,
+    if_match: IfMatch,
     body: JsonObject,
 ) -> Result<Response, Problem> {
     let mut read = body.fields();
     let closes_at = read.required("closes_at", fields::instant);
     read.finish()?;
-    let poll = voting.extend_deadline(caller.tenant_id, poll_id, closes_at?).await?;
+    let (closes_at, accepts) = (closes_at?, |revision| if_match.accepts(revision));
+    let poll = voting.extend_deadline(caller.author(), poll_id, accepts, closes_at).await?;
     Ok(views::poll(StatusCode::OK, poll))
 }
 
@@ -41,8 +46,10 @@ pub async fn cancel(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(poll_id): IdPath,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    let poll = voting.cancel_poll(caller.tenant_id, poll_id).await?;
+    let accepts = |revision| if_match.accepts(revision);
+    let poll = voting.cancel_poll(caller.author(), poll_id, accepts).await?;
     Ok(views::poll(StatusCode::OK, poll))
 }
 
@@ -51,7 +58,9 @@ pub async fn publish(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(poll_id): IdPath,
+    if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    let poll = voting.publish_poll(caller.tenant_id, poll_id).await?;
+    let accepts = |revision| if_match.accepts(revision);
+    let poll = voting.publish_poll(caller.author(), poll_id, accepts).await?;
     Ok(views::poll(StatusCode::OK, poll))
 }

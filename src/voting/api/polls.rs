@@ -12,6 +12,7 @@ use crate::http::auth::{MayEdit, MayObserve};
 use crate::http::body::JsonObject;
 use crate::http::etag::IfMatch;
 use crate::http::id::IdPath;
+use crate::http::idempotency::Keyed;
 use crate::http::paging;
 use crate::voting::Voting;
 use crate::voting::store::poll_list::{POLLS, list_polls};
@@ -21,11 +22,15 @@ pub async fn create(
     State(voting): State<Voting>,
     MayEdit(caller): MayEdit,
     IdPath(meeting_id): IdPath,
-    body: JsonObject,
+    Keyed(once, body): Keyed<JsonObject>,
 ) -> Result<Response, Problem> {
     let settings = poll_settings::read(&body)?;
-    let poll = voting.create_poll(caller.tenant_id, meeting_id, &settings).await?;
-    Ok(views::poll(StatusCode::CREATED, poll))
+    let author = caller.author();
+    once.run(author, async |tx| {
+        let poll = voting.create_poll(tx, author, meeting_id, &settings).await?;
+        Ok(views::poll(StatusCode::CREATED, poll))
+    })
+    .await
 }
 
 /// GET /api/v1/meetings/{id}/polls
@@ -63,6 +68,6 @@ pub async fn change(
     let if_match = if_match.required()?;
     let settings = poll_settings::read(&body)?;
     let accepts = |generation| if_match.accepts(generation);
-    let poll = voting.change_poll(caller.tenant_id, poll_id, accepts, &settings).await?;
+    let poll = voting.change_poll(caller.author(), poll_id, accepts, &settings).await?;
     Ok(views::poll(StatusCode::OK, poll))
 }

@@ -3,7 +3,7 @@
 use super::super::ballot::Fault;
 use super::super::error::VotingError;
 use crate::http::problem_codes::{INVALID, PRECONDITION_FAILED};
-use crate::http::{Problem, ProblemCode, problem};
+use crate::http::{Problem, ProblemCode, etag, problem};
 
 /// 409.
 pub const ALREADY_VOTED: ProblemCode = ProblemCode {
@@ -39,13 +39,6 @@ pub const NOT_ELIGIBLE: ProblemCode = ProblemCode {
     status: 403,
     title: "Not in the electorate",
     help: "The electorate was frozen when the poll opened, and this participant is not in it.",
-};
-/// 422.
-pub const IDEMPOTENCY_KEY_REUSED: ProblemCode = ProblemCode {
-    code: "idempotency_key_reused",
-    status: 422,
-    title: "The Idempotency-Key belongs to another request",
-    help: "A key was sent again with another body. Use a new key for a new request.",
 };
 /// 409.
 pub const NO_CHANGE: ProblemCode = ProblemCode {
@@ -108,7 +101,7 @@ pub const RESULT_NOT_COUNTED: ProblemCode = ProblemCode {
     code: "result_not_counted",
     status: 409,
     title: "There is no result yet",
-    help: "The poll is not counted (closing it counts it, also after its deadline), or its result is not for you before it is published. Hidden results say nothing before.",
+    help: "The poll is not counted (closing it counts it; after its deadline a job does), or its result is not for you before it is published. Hidden results say nothing before.",
 };
 
 /// All of them.
@@ -118,7 +111,6 @@ pub const ALL: &[&ProblemCode] = &[
     &POLL_NOT_OPEN,
     &MEETING_SUSPENDED,
     &NOT_ELIGIBLE,
-    &IDEMPOTENCY_KEY_REUSED,
     &NO_CHANGE,
     &ILLEGAL_STEP,
     &MEETING_NOT_OPEN,
@@ -144,7 +136,7 @@ impl From<VotingError> for Problem {
             VotingError::MeetingNotOpen(_) => Some(&MEETING_NOT_OPEN),
             VotingError::MeetingOver(_) => Some(&MEETING_OVER),
             VotingError::NotADraft => Some(&POLL_NOT_A_DRAFT),
-            VotingError::Changed => Some(&PRECONDITION_FAILED),
+            VotingError::Changed(_) => Some(&PRECONDITION_FAILED),
             VotingError::NotOpen => Some(&POLL_NOT_OPEN),
             VotingError::DeadlinePassed => Some(&DEADLINE_PASSED),
             VotingError::DeadlineNotLater => Some(&INVALID),
@@ -158,6 +150,9 @@ impl From<VotingError> for Problem {
             }
             (_, VotingError::DeadlineNotLater) => {
                 Self::new(&INVALID).fault("/closes_at", VotingError::DeadlineNotLater.to_string())
+            }
+            (Some(code), VotingError::Changed(current)) => {
+                Self::new(code).header(http::header::ETAG, etag::of_revision(current))
             }
             (Some(code), error) => Self::new(code).detail(error.to_string()),
             (None, _) => Self::not_found(),

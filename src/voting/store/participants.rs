@@ -29,6 +29,17 @@ pub struct Participant {
     pub removed_at: Option<OffsetDateTime>,
 }
 
+/// What a change of a participant is decided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Membership {
+    /// The meeting it belongs to.
+    pub meeting_id: i64,
+    /// Raised by every change; the ETag.
+    pub revision: i64,
+    /// Whether the person has left.
+    pub removed: bool,
+}
+
 /// A row to insert.
 #[derive(Debug, Clone)]
 pub struct NewRow {
@@ -135,21 +146,48 @@ pub async fn insert_participants(
     Ok(())
 }
 
-/// The meeting of a participant and whether the person has left it; `None` if the tenant has no such.
-pub async fn find_membership(
+/// One participant, gone or not, with the revision that is its ETag.
+pub async fn find_participant(
     conn: &mut PgConnection,
     tenant_id: i64,
     participant_id: i64,
-) -> Result<Option<(i64, bool)>, db::Error> {
+) -> Result<Option<(Participant, i64)>, db::Error> {
     let row = sqlx::query!(
-        r#"SELECT meeting_id, removed_at IS NOT NULL AS "removed!" FROM participants
-           WHERE tenant_id = $1 AND participant_id = $2"#,
+        "SELECT meeting_id, name, email, external_reference, weight_micros, created_at, removed_at, revision
+         FROM participants WHERE tenant_id = $1 AND participant_id = $2",
         tenant_id,
         participant_id
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (row.meeting_id, row.removed)))
+    let Some(row) = row else { return Ok(None) };
+    let participant = Participant {
+        participant_id,
+        meeting_id: row.meeting_id,
+        name: row.name,
+        email: row.email,
+        external_reference: row.external_reference,
+        weight: weight_of(participant_id, row.weight_micros)?,
+        created_at: row.created_at,
+        removed_at: row.removed_at,
+    };
+    Ok(Some((participant, row.revision)))
+}
+
+/// Where a participant stands; `None` if the tenant has no such.
+pub async fn find_membership(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    participant_id: i64,
+) -> Result<Option<Membership>, db::Error> {
+    let row = sqlx::query_as!(
+        Membership,
+        r#"SELECT meeting_id, revision, removed_at IS NOT NULL AS "removed!" FROM participants
+           WHERE tenant_id = $1 AND participant_id = $2"#,
+        tenant_id,
+        participant_id
+    );
+    Ok(row.fetch_optional(conn).await?)
 }
 
 /// The meeting of a participant who has not left, and the hash of the token; for authentication.
@@ -178,7 +216,8 @@ pub async fn update_token(
     token_sha256: &[u8; 32],
 ) -> Result<(), db::Error> {
     sqlx::query!(
-        "UPDATE participants SET token_sha256 = $3 WHERE tenant_id = $1 AND participant_id = $2",
+        "UPDATE participants SET token_sha256 = $3, revision = revision + 1
+         WHERE tenant_id = $1 AND participant_id = $2",
         tenant_id,
         participant_id,
         token_sha256
@@ -196,7 +235,7 @@ pub async fn tombstone_participant(
     now: OffsetDateTime,
 ) -> Result<(), db::Error> {
     sqlx::query!(
-        "UPDATE participants SET removed_at = $3
+        "UPDATE participants SET removed_at = $3, revision = revision + 1
          WHERE tenant_id = $1 AND participant_id = $2 AND removed_at IS NULL",
         tenant_id,
         participant_id,

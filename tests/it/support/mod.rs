@@ -20,7 +20,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use resolute::app::App;
 use resolute::clock::Clock;
 use resolute::config::Config;
-use resolute::db::{Db, PoolSettings, Target};
+use resolute::db::{Db, PoolSettings, Target, audit};
 use resolute::ids::Ids;
 use resolute::lifecycle::Tasks;
 use resolute::secret::MasterSecret;
@@ -127,11 +127,14 @@ impl TestApp {
     pub async fn tenant(&self, slug: &str) -> Tenant<'_> {
         let pool = self.db().management();
         let found = store::find_tenant(pool, slug).await.expect("tenant");
-        let tenant = match found {
-            Some(tenant) => tenant,
-            None => store::insert_tenant(pool, &Slug::parse(slug).expect("slug"), slug, NOW)
-                .await
-                .expect("tenant"),
+        let tenant = if let Some(tenant) = found {
+            tenant
+        } else {
+            let mut tx = self.db().begin().await.expect("a transaction");
+            let word = Slug::parse(slug).expect("slug");
+            let made = store::insert_tenant(&mut tx, audit::Actor::CommandLine, &word, slug, NOW).await;
+            tx.commit().await.expect("committed");
+            made.expect("tenant")
         };
         Tenant::new(self, tenant.tenant_id, tenant.slug)
     }
@@ -149,7 +152,9 @@ impl TestApp {
             expires_at: None,
             domain_ids,
         };
-        store::insert_key(self.db().management(), &new).await.expect("key");
+        let mut tx = self.db().begin().await.expect("a transaction");
+        store::insert_key(&mut tx, audit::Actor::CommandLine, &new).await.expect("key");
+        tx.commit().await.expect("committed");
         self.bearer(&key.reveal())
     }
 }
