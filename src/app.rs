@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
+use crate::db::notify::{self, Hearing, Message};
 use crate::db::statement::Statement;
 use crate::db::{Db, audit, headroom, idempotency};
 use crate::http::cursor::Cursors;
@@ -24,10 +25,13 @@ use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
-use crate::purl::{self, Purls};
+use crate::purl::resolve::Resolver;
+use crate::purl::{self, Purls, known};
 use crate::secret::{self, MasterSecret};
-use crate::telemetry::metrics::{self as telemetry, DB_POOL_CONNECTIONS, DB_POOL_WAITING, Metric};
-use crate::tenancy::{self, Tenancy};
+use crate::telemetry::metrics::{
+    self as telemetry, CACHE_ENTRIES, DB_POOL_CONNECTIONS, DB_POOL_WAITING, Metric,
+};
+use crate::tenancy::{self, KEYS_TOPIC, Keys, Tenancy};
 use crate::voting::{self, Voting};
 
 /// Everything that a process serves with.
@@ -51,6 +55,12 @@ pub struct App {
     pub headroom: Arc<headroom::Monitor>,
     /// What does jobs, once [`App::start_tasks`] has started it.
     pub jobs: Worker,
+    /// Whether other processes are heard, once [`App::start_tasks`] has begun to listen.
+    pub hearing: Hearing,
+    /// Resolution, with the names it remembers.
+    pub resolver: Resolver,
+    /// The API keys it remembers.
+    pub keys: Keys,
 }
 
 /// The table of all routes of the public listener; resolution answers every other path.
@@ -83,7 +93,8 @@ pub fn problem_codes() -> Vec<&'static ProblemCode> {
 
 /// Every statement of the hot path, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    let shared = audit::STATEMENTS.iter().chain(idempotency::STATEMENTS).copied();
+    let shared =
+        [audit::STATEMENTS, idempotency::STATEMENTS, notify::STATEMENTS].into_iter().flatten().copied();
     shared.chain(purl::statements()).chain(voting::statements()).collect()
 }
 
@@ -140,7 +151,10 @@ impl App {
         let voting = Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() };
         let (pool, kinds) = (db.management().clone(), job_kinds(voting));
         let jobs = Worker::new(pool, kinds, ids.clone(), tasks.clone(), Pace::default());
-        Self { config, db, clock, ids, secret, tasks, metrics, headroom, jobs }
+        let hearing = Hearing::new();
+        let resolver = Resolver::new(db.clone(), &config.cache, hearing.clone());
+        let keys = Keys::new(db.clone(), clock.clone(), &config.cache);
+        Self { config, db, clock, ids, secret, tasks, metrics, headroom, jobs, hearing, resolver, keys }
     }
 
     /// Starts what runs beside requests.
@@ -148,12 +162,25 @@ impl App {
         let monitor = Arc::clone(&self.headroom);
         self.tasks.spawn("headroom", async move { monitor.run().await });
         self.jobs.start();
+        let Self { db, hearing, resolver, keys, .. } = self.clone();
+        self.tasks.spawn("listen", async move {
+            let heard = |message: &Message<'_>| match message.topic {
+                known::TOPIC => resolver.known().heard(message),
+                KEYS_TOPIC => keys.heard(message),
+                // A later version's.
+                _ => {}
+            };
+            notify::listen(db.target(), &hearing, heard).await;
+        });
+        let Self { db, resolver, .. } = self.clone();
+        self.tasks.spawn("announce", async move { resolver.announcer.run(&db).await });
     }
 
     /// What the public listener serves.
     pub fn public_router(&self) -> Router {
-        let Self { db, clock, ids, .. } = self.clone();
-        let purls = Purls::new(db.clone(), clock.clone(), &self.config.server.origin());
+        let Self { db, clock, ids, keys, .. } = self.clone();
+        let purls =
+            Purls::new(db.clone(), clock.clone(), self.resolver.clone(), &self.config.server.origin());
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
@@ -161,11 +188,11 @@ impl App {
             .merge(secret::router(db.clone()))
             .merge(purl::router(purls.clone()))
             .merge(voting::router(Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() }))
-            .merge(tenancy::router(Tenancy { db, clock, ids }));
+            .merge(tenancy::router(Tenancy { db, clock, ids, keys }));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }
-        let authenticator = Extension(tenancy::authenticator(self.db.clone(), self.clock.clone()));
+        let authenticator = Extension(self.keys.authenticator());
         let cursors = Extension(Cursors::new(&self.secret));
         let replays = Replays::new(self.db.clone(), self.clock.clone(), self.ids.clone(), &self.secret);
         let router = router.layer(authenticator).layer(cursors).layer(Extension(replays));
@@ -179,17 +206,22 @@ impl App {
     }
 
     fn health(&self) -> Router {
-        let (db, tasks) = (self.db.clone(), self.tasks.clone());
-        health::router(health::Health { db, tasks, headroom: Arc::clone(&self.headroom) })
+        let Self { db, tasks, headroom, hearing, .. } = self.clone();
+        health::router(health::Health { db, tasks, headroom, hearing })
     }
 
     fn metrics(&self) -> Router {
         let (handle, db) = (self.metrics.clone(), self.db.clone());
+        let (resolver, keys) = (self.resolver.clone(), self.keys.clone());
         let scrape = move || {
             for (pool, open, idle, waiting) in db.status() {
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "open"), open);
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "idle"), idle);
                 set(&gauge!(DB_POOL_WAITING, "pool" => pool), waiting);
+            }
+            let caches = resolver.known().entries().into_iter().chain([("keys", keys.entries())]);
+            for (cache, entries) in caches {
+                set(&gauge!(CACHE_ENTRIES, "cache" => cache), entries);
             }
             std::future::ready((
                 [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],

@@ -11,6 +11,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, Vec<String>> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     server(config, &mut faults, &mut warnings);
     database(config, &mut faults, &mut warnings);
+    cache(config, &mut faults);
     headroom(config, &mut faults);
     if !matches!(config.log.format.as_str(), "auto" | "text" | "json") {
         faults.push("log.format: expected auto, text or json".into());
@@ -107,6 +108,17 @@ fn database(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String
     }
     if database.statement_timeout_ms > config.server.request_timeout_seconds.saturating_mul(1000) {
         warnings.push("database.statement_timeout_ms: above server.request_timeout_seconds, so a client is answered while its statement still runs".into());
+    }
+}
+
+fn cache(config: &Config, faults: &mut Vec<String>) {
+    let cache = &config.cache;
+    for (name, entries) in
+        [("cache.names", cache.names), ("cache.absent_names", cache.absent_names), ("cache.keys", cache.keys)]
+    {
+        if !(1..=10_000_000).contains(&entries) {
+            faults.push(format!("{name}: must be between 1 and 10000000"));
+        }
     }
 }
 

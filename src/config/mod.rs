@@ -22,6 +22,8 @@ pub struct Config {
     pub ops: Ops,
     /// PostgreSQL: where it is and how it is used.
     pub database: Database,
+    /// What is remembered of the database.
+    pub cache: Cache,
     /// When the distance to an exhausted id is worth a warning.
     pub headroom: Headroom,
     /// Secrets.
@@ -80,6 +82,17 @@ pub struct Database {
     pub lock_timeout_ms: u64,
     /// Whether `serve` brings the schema up to date; false: only `resolute migrate` does.
     pub migrate_at_start: bool,
+}
+
+/// `[cache]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Names that are remembered with where they point; these are what survives an outage of the database.
+    pub names: usize,
+    /// Names that are remembered not to exist.
+    pub absent_names: usize,
+    /// API keys that are remembered, for one second each.
+    pub keys: usize,
 }
 
 /// `[headroom]`
@@ -148,6 +161,12 @@ impl Default for Database {
             lock_timeout_ms: 5_000,
             migrate_at_start: true,
         }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { names: 50_000, absent_names: 10_000, keys: 10_000 }
     }
 }
 

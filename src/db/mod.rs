@@ -2,6 +2,7 @@
 //! need around a statement. It knows no feature.
 
 pub mod audit;
+pub mod cache;
 pub mod cluster;
 pub mod connect;
 pub mod error;
@@ -10,7 +11,9 @@ pub mod idempotency;
 pub mod jobs;
 pub mod keyset;
 pub mod migrate;
+pub mod notify;
 pub mod pools;
+pub mod reachability;
 pub mod statement;
 pub mod tls;
 pub mod tx;

@@ -1,5 +1,5 @@
 //! Both pools over one target, sized from one setting, so that the sum is what the operator wrote.
-//! Nothing else opens connections, migrations (before the pools exist) apart.
+//! Nothing else opens connections, migrations (before the pools exist) and the one LISTEN apart.
 
 use std::time::Duration;
 
@@ -61,6 +61,7 @@ impl PoolSettings {
 pub struct Db {
     management: PgPool,
     hot: Pool,
+    target: Target,
 }
 
 impl std::fmt::Debug for Db {
@@ -97,7 +98,7 @@ impl Db {
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build()?;
-        Ok(Self { management, hot })
+        Ok(Self { management, hot, target: target.clone() })
     }
 
     /// The pool of management and listings (sqlx).
@@ -115,11 +116,27 @@ impl Db {
         Ok(self.hot.get().await?)
     }
 
+    /// Where the database is, for the one connection that is in no pool.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// Connections: (pool, open, idle, callers waiting).
     pub fn status(&self) -> [(&'static str, usize, usize, usize); 2] {
         let hot = self.hot.status();
         let open = usize::try_from(self.management.size()).unwrap_or(usize::MAX);
         [("hot", hot.size, hot.available, hot.waiting), ("management", open, self.management.num_idle(), 0)]
+    }
+
+    /// The pools whose connections are all in use.
+    pub fn full_pools(&self) -> Vec<&'static str> {
+        let hot = self.hot.status();
+        let (management, most) = (self.management.size(), self.management.options().get_max_connections());
+        let full = [
+            ("hot", hot.available == 0 && hot.size == hot.max_size),
+            ("management", self.management.num_idle() == 0 && management == most),
+        ];
+        full.into_iter().filter(|(_, full)| *full).map(|(pool, _)| pool).collect()
     }
 
     /// Closes both pools; connections in use are closed when they come back.

@@ -16,6 +16,7 @@ use super::health_schemas::{HEADROOM, LIVENESS, READINESS};
 use super::route::{Access, Route};
 use super::schema::CACHE_CONTROL;
 use crate::db::headroom::Monitor;
+use crate::db::notify::Hearing;
 use crate::db::{Db, Error, migrate};
 use crate::lifecycle::Tasks;
 
@@ -28,6 +29,8 @@ pub struct Health {
     pub tasks: Tasks,
     /// What measures headroom.
     pub headroom: Arc<Monitor>,
+    /// Whether other servers are heard.
+    pub hearing: Hearing,
 }
 
 const TAG: &str = "Health";
@@ -75,13 +78,26 @@ async fn ready(State(state): State<Health>) -> Response {
             // It answered, and cannot say which migrations it has.
             Ok(Err(Error::Internal(_))) => ("ok", "unknown"),
             Ok(Err(_)) => ("unreachable", "unknown"),
+            Err(_) if state.db.full_pools().contains(&"management") => ("pool_full", "unknown"),
             Err(_) => ("slow", "unknown"),
         };
     let draining = state.tasks.is_draining();
     let good = database == "ok" && schema == "ok" && !draining;
     let status = if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let word = if good { "ok" } else { "not_ready" };
-    answer(status, &json!({ "status": word, "database": database, "schema": schema, "draining": draining }))
+    // The last two are told, but no reason to be taken out: without LISTEN names are remembered for a shorter
+    // time, and a busy server that is taken out makes the others busier.
+    answer(
+        status,
+        &json!({
+            "status": word,
+            "database": database,
+            "schema": schema,
+            "draining": draining,
+            "listen": if state.hearing.is_connected() { "ok" } else { "lost" },
+            "full_pools": state.db.full_pools(),
+        }),
+    )
 }
 
 /// The last measurement, never a new one: 503 when critical or unknown.

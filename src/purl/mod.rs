@@ -1,9 +1,12 @@
 //! Persistent URLs: domains, names and their targets, their resolution at the root path, their history,
 //! and imports. Rules inside a domain, negotiation and `?info` are no part of it yet.
 
+pub mod announce;
 pub mod api;
+pub mod directory;
 pub mod domain_path;
 pub mod import;
+pub mod known;
 pub mod location;
 pub mod model;
 pub mod name;
@@ -34,7 +37,7 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [resolve::STATEMENTS, write::STATEMENTS, import::statements::STATEMENTS]
+    [directory::STATEMENTS, resolve::STATEMENTS, write::STATEMENTS, import::statements::STATEMENTS]
         .into_iter()
         .flatten()
         .copied()

@@ -1,41 +1,34 @@
-//! Reads what answers a request: the domain and those of its names that could match, in one statement and
-//! one round trip. Which of them answers is decided by `rules::choose`. Nothing is cached yet.
+//! Finds what answers a request: the domain in memory, and those of its names that could match, from memory or
+//! in one probe of the database. Which of them answers is decided by `rules::choose`. While the database is
+//! unreachable it goes on with what it last knew, and never takes what it does not know for absent.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use time::OffsetDateTime;
 use tokio_postgres::types::Type;
 
+use super::announce::Announcer;
+use super::directory::Directory;
+use super::known::Known;
 use super::model::{Domain, Purl};
 use super::raw_path::RawPath;
-use super::{name, row};
+use super::row;
+use crate::config;
+use crate::db::cache::Lookup;
+use crate::db::notify::Hearing;
+use crate::db::reachability::Reachability;
 use crate::db::statement::{Statement, flight};
 use crate::db::{self, Db};
 
-/// The longest domain of the request and its names among the candidates.
-///
-/// `$1` domain paths; `$2` candidate names as full paths, `$3` the same folded: the domain, found by this
-/// very statement, says which of them count and how much of each is its own path. Folding keeps lengths.
-pub const RESOLVE: Statement = Statement {
-    name: "purl_resolve",
-    sql: "/* purl_resolve */
-WITH domain AS MATERIALIZED (
-    SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at AS domain_created_at,
-           s.generation, s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status,
-           s.cache_seconds, s.updated_at AS domain_updated_at,
-           CASE WHEN d.path = '' THEN 0 ELSE char_length(d.path) + 1 END AS own_length
-    FROM domains d
-    JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id
-    WHERE d.path = ANY ($1)
-    ORDER BY octet_length(d.path) DESC
-    LIMIT 1)
-SELECT d.*, p.purl_id, p.name_key, p.name, p.revision, p.status, p.is_partial, p.target, p.valid_until,
-       p.tombstone_reason, p.successor, p.created_at, p.updated_at
-FROM domain d
-CROSS JOIN LATERAL (
-    SELECT array_agg(substr(c.path, d.own_length + 1)) AS keys
-    FROM unnest(CASE WHEN d.case_insensitive THEN $3 ELSE $2 END) AS c (path)
-    WHERE char_length(c.path) > d.own_length) AS candidates
-LEFT JOIN purls p ON d.has_names AND p.tenant_id = d.home_tenant_id AND p.domain_id = d.domain_id
-    AND p.name_key = ANY (candidates.keys)",
-    types: &[Type::TEXT_ARRAY, Type::TEXT_ARRAY, Type::TEXT_ARRAY],
+/// Names of a domain with one of some keys. `$1` its home tenant, `$2` its id, `$3` the keys.
+pub const PROBE: Statement = Statement {
+    name: "purl_probe",
+    sql: "/* purl_probe */
+SELECT purl_id, name_key, name, revision, status, is_partial, target, valid_until, tombstone_reason, successor,
+       created_at, updated_at
+FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = ANY ($3)",
+    types: &[Type::INT8, Type::INT8, Type::TEXT_ARRAY],
 };
 
 /// The domains among some paths, the longest last.
@@ -53,33 +46,140 @@ ORDER BY octet_length(d.path)",
 };
 
 /// The statements of this file, for the census.
-pub const STATEMENTS: &[&Statement] = &[&RESOLVE, &DIRECTORY];
+pub const STATEMENTS: &[&Statement] = &[&PROBE, &DIRECTORY];
 
 /// The domain that a request reaches, with those of its names that could answer.
 #[derive(Debug)]
 pub struct Found {
     /// The longest domain whose path is a prefix of the request.
-    pub domain: Domain,
+    pub domain: Arc<Domain>,
     /// Names with one of the candidate keys.
-    pub names: Vec<Purl>,
+    pub names: Vec<Arc<Purl>>,
+    /// Why some of this could not be verified. If none of the names answers, that is the answer: not 404.
+    pub unverified: Option<Arc<db::Error>>,
 }
 
-/// Looks a request up; `None` where no domain covers it.
-pub async fn find(db: &Db, request: &RawPath<'_>) -> Result<Option<Found>, db::Error> {
-    let domains = request.domain_prefixes();
-    let candidates = request.name_candidates();
-    let folded: Vec<String> = candidates.iter().map(|path| name::fold(path, true)).collect();
-    let client = db.hot().await?;
-    let statement = RESOLVE.prepare(&client).await?;
-    let rows = flight(1, client.query(&statement, &[&domains, &candidates, &folded])).await?;
-    let Some(first) = rows.first() else { return Ok(None) };
-    let mut names = Vec::with_capacity(rows.len());
-    for found in &rows {
-        if found.try_get::<_, Option<i64>>("purl_id")?.is_some() {
-            names.push(row::purl(found)?);
+/// Resolution of this process, with what it remembers. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Resolver {
+    db: Db,
+    known: Arc<Known>,
+    reachability: Arc<Reachability>,
+    /// The domains; to be told of every write to them.
+    pub directory: Directory,
+    /// To be told of every write to a name.
+    pub announcer: Announcer,
+}
+
+impl Resolver {
+    /// A resolver that remembers nothing yet.
+    pub fn new(db: Db, settings: &config::Cache, hearing: Hearing) -> Self {
+        let known = Arc::new(Known::new(settings, hearing));
+        Self {
+            db,
+            announcer: Announcer::new(Arc::clone(&known)),
+            known,
+            reachability: Arc::default(),
+            directory: Directory::default(),
         }
     }
-    Ok(Some(Found { domain: row::domain(first)?, names }))
+
+    /// What this process remembers of names.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Looks a request up; `None` where no domain covers it.
+    pub async fn find(
+        &self,
+        request: &RawPath<'_>,
+        now: OffsetDateTime,
+    ) -> Result<Option<Found>, Arc<db::Error>> {
+        let directory = self.directory.current(&self.db, &self.reachability).await?;
+        let unverified = directory.unverified.clone();
+        let Some(domain) = directory.longest(&request.domain_prefixes()).cloned() else {
+            return unverified.map_or(Ok(None), Err);
+        };
+        if !domain.has_names {
+            return Ok(Some(Found { domain, names: Vec::new(), unverified }));
+        }
+        let own = if domain.path.is_root() { 0 } else { domain.path.as_str().len() + 1 };
+        let key = |path: &str| path.get(own..).filter(|name| !name.is_empty()).map(|name| domain.fold(name));
+        let exact = request.exact().and_then(key);
+        let recall = |key: &str| self.known.find(domain.domain_id, key, now);
+        // The common case: whatever else could match, the exact name comes first.
+        if let Some(Lookup::Fresh(Some(purl))) = exact.as_deref().map(recall) {
+            return Ok(Some(Found { domain, names: vec![purl], unverified }));
+        }
+        let candidates: Vec<String> = request.name_candidates().iter().filter_map(|path| key(path)).collect();
+        let (mut names, mut missing) = (Vec::new(), Vec::new());
+        for key in &candidates {
+            match recall(key) {
+                Lookup::Fresh(found) => names.extend(found),
+                old => missing.push((key.as_str(), old)),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(Some(Found { domain, names, unverified }));
+        }
+        let keys: Vec<&str> = missing.iter().map(|(key, _)| *key).collect();
+        match self.reachability.ask(self.probe(&domain, &keys)).await {
+            Ok(read) => {
+                names.extend(read);
+                Ok(Some(Found { domain, names, unverified }))
+            }
+            Err(error @ (db::Error::Unavailable(_) | db::Error::Timeout(_))) => {
+                remembered(domain, names, exact.as_deref(), missing, error)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads names, and remembers what was found and what was not.
+    async fn probe(&self, domain: &Domain, keys: &[&str]) -> Result<Vec<Arc<Purl>>, db::Error> {
+        let client = self.db.hot().await?;
+        let statement = PROBE.prepare(&client).await?;
+        // Before the read, so that a write that overlaps it is not remembered as it was.
+        let tickets: Vec<_> = keys.iter().map(|key| self.known.tickets(domain.domain_id, key)).collect();
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
+            [&domain.home_tenant_id, &domain.domain_id, &keys];
+        let rows = flight(1, client.query(&statement, &values)).await?;
+        let mut read = HashMap::with_capacity(rows.len());
+        for found in &rows {
+            let purl = Arc::new(row::purl(found)?);
+            read.insert(purl.name_key.clone(), purl);
+        }
+        for (key, tickets) in keys.iter().zip(&tickets) {
+            self.known.remember(domain.domain_id, key, read.get(*key), tickets);
+        }
+        Ok(read.into_values().collect())
+    }
+}
+
+/// The answer without the database. The exact name comes first, so it is enough; a prefix answers only if
+/// everything that would come before it is known.
+fn remembered(
+    domain: Arc<Domain>,
+    mut names: Vec<Arc<Purl>>,
+    exact: Option<&str>,
+    missing: Vec<(&str, Lookup<Option<Arc<Purl>>>)>,
+    error: db::Error,
+) -> Result<Option<Found>, Arc<db::Error>> {
+    let error = Arc::new(error);
+    let mut complete = true;
+    for (key, old) in missing {
+        match old {
+            Lookup::Stale(Some(purl)) if exact == Some(key) => {
+                return Ok(Some(Found { domain, names: vec![purl], unverified: Some(error) }));
+            }
+            Lookup::Stale(found) | Lookup::Fresh(found) => names.extend(found),
+            Lookup::Absent => complete = false,
+        }
+    }
+    if !complete {
+        return Err(error);
+    }
+    Ok(Some(Found { domain, names, unverified: Some(error) }))
 }
 
 /// The registered domains among these paths, the longest last.

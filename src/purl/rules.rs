@@ -1,6 +1,8 @@
 //! What answers a request: which of the names found in a domain, and what a new name or domain may be.
 //! Pure: the rows were read by `resolve` and `store`, the answer is rendered by `api`.
 
+use std::borrow::Borrow;
+
 use time::OffsetDateTime;
 
 use super::domain_path::DomainPath;
@@ -31,30 +33,31 @@ impl<'p> Match<'_, 'p> {
 /// partial name that is in force; the longest one that was withdrawn or has expired. So neither a plain
 /// name nor a tombstone between a prefix and the request hides the prefix, and what a withdrawn prefix used
 /// to answer is 410, not unknown.
-pub fn choose<'r, 'p>(
+pub fn choose<'r, 'p, P: Borrow<Purl>>(
     request: &RawPath<'r>,
     domain: &Domain,
-    rows: &'p [Purl],
+    rows: &'p [P],
     now: OffsetDateTime,
 ) -> Option<Match<'r, 'p>> {
+    let rows = || rows.iter().map(Borrow::borrow);
     let start = if domain.path.is_root() { 0 } else { domain.path.as_str().len() + 1 };
     let asked = request.exact().and_then(|path| path.get(start..)).map(|name| domain.fold(name));
     if let Some(asked) = &asked {
-        if let Some(purl) = rows.iter().find(|purl| purl.name_key == *asked) {
+        if let Some(purl) = rows().find(|purl| purl.name_key == *asked) {
             return Some(Match::Exact(purl));
         }
         if domain.policies.trailing_slash == TrailingSlash::Lenient {
             let other = asked.strip_suffix('/').map_or_else(|| format!("{asked}/"), str::to_owned);
             // `p/` asked of the partial name `p` is the prefix with an empty tail, so it is left to the prefixes.
             let is_other =
-                |purl: &&Purl| purl.name_key == other && !(purl.is_partial && asked.ends_with('/'));
-            if let Some(purl) = rows.iter().find(is_other) {
+                |purl: &&'p Purl| purl.name_key == other && !(purl.is_partial && asked.ends_with('/'));
+            if let Some(purl) = rows().find(is_other) {
                 return Some(Match::Exact(purl));
             }
         }
     }
     let prefixes = || {
-        rows.iter().filter(|purl| purl.is_partial).filter_map(|purl| {
+        rows().filter(|purl| purl.is_partial).filter_map(|purl| {
             let end = start + purl.name_key.len();
             let tail = request.tail(end)?;
             (domain.fold(request.decoded(start, end)?) == purl.name_key).then_some(())?;

@@ -57,6 +57,16 @@ pub const DB_TRANSACTION_SECONDS: &str = "resolute_db_transaction_duration_secon
 pub const DB_POOL_CONNECTIONS: &str = "resolute_db_pool_connections";
 /// Callers that wait for a connection.
 pub const DB_POOL_WAITING: &str = "resolute_db_pool_waiting";
+/// Whether the database answers the resolver.
+pub const DB_REACHABLE: &str = "resolute_db_reachable";
+/// Whether this process hears what the others announce.
+pub const LISTEN_CONNECTED: &str = "resolute_listen_connected";
+/// Look-ups in caches.
+pub const CACHE_LOOKUPS: &str = "resolute_cache_lookups_total";
+/// Entries that caches forgot.
+pub const CACHE_EVICTIONS: &str = "resolute_cache_evictions_total";
+/// Entries of caches.
+pub const CACHE_ENTRIES: &str = "resolute_cache_entries";
 /// Answers of the resolver.
 pub const RESOLUTIONS: &str = "resolute_resolutions_total";
 /// Verdicts on ballots.
@@ -76,6 +86,11 @@ pub const ALL: &[Metric] = &[
     Metric::seconds(DB_TRANSACTION_SECONDS, "Time of a hot-path transaction, by its name and outcome."),
     Metric::gauge(DB_POOL_CONNECTIONS, "Connections, by pool and state (open, idle)."),
     Metric::gauge(DB_POOL_WAITING, "Callers that wait for a connection, by pool."),
+    Metric::gauge(DB_REACHABLE, "1 while the database answers the resolver, 0 while it answers from memory."),
+    Metric::gauge(LISTEN_CONNECTED, "1 while the LISTEN connection stands."),
+    Metric::counter(CACHE_LOOKUPS, "Look-ups, by cache and outcome (hit, stale, miss)."),
+    Metric::counter(CACHE_EVICTIONS, "Entries forgotten, by cache and reason (written, full)."),
+    Metric::gauge(CACHE_ENTRIES, "Entries, by cache."),
     Metric::counter(
         RESOLUTIONS,
         "Answers of the resolver, by outcome (redirect, gone, not_found, unavailable).",
@@ -105,5 +120,8 @@ fn describe(all: &[&Metric]) {
             Kind::Seconds => describe_histogram!(metric.name, Unit::Seconds, metric.help),
         }
     }
+    // Reachable until a question goes unanswered; deaf until LISTEN is answered.
+    metrics::gauge!(DB_REACHABLE).set(1.0);
+    metrics::gauge!(LISTEN_CONNECTED).set(0.0);
     metrics::gauge!(BUILD_INFO, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
 }

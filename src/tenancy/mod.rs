@@ -7,7 +7,8 @@ pub mod slug;
 pub mod store;
 
 pub use api::{ROUTES, Tenancy, router};
-pub use authenticate::authenticator;
+pub use authenticate::Keys;
+pub use store::KEYS_TOPIC;
 
 use crate::db::keyset::ListingEntry;
 

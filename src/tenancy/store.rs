@@ -10,8 +10,11 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::slug::Slug;
-use crate::db::Error;
 use crate::db::audit::{self, Act, Actor, Author, SERVICE};
+use crate::db::{Error, notify};
+
+/// The topic of messages about keys; an item is the key's id.
+pub const KEYS_TOPIC: &str = "keys";
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,7 +247,8 @@ pub async fn lock_key(
     Ok(row.map(|row| KeyLock { api_key_id, tenant_id: row.tenant_id, revoked: row.revoked }))
 }
 
-/// Revokes a locked key; one that was revoked before stays as it is.
+/// Revokes a locked key; one that was revoked before stays as it is. Announced by the same transaction, so that
+/// other processes hear of it if it happened.
 pub async fn revoke_key(
     conn: &mut PgConnection,
     actor: Actor,
@@ -257,6 +261,14 @@ pub async fn revoke_key(
     sqlx::query!("UPDATE api_keys SET revoked_at = $2 WHERE api_key_id = $1", key.api_key_id, now)
         .execute(&mut *conn)
         .await?;
+    let payloads = notify::payloads(KEYS_TOPIC, [key.api_key_id.to_string()]);
+    sqlx::query!(
+        "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS p (payload)",
+        notify::CHANNEL,
+        &payloads
+    )
+    .execute(&mut *conn)
+    .await?;
     let author = Author { tenant_id: key.tenant_id.unwrap_or(SERVICE), actor };
     audit::insert(conn, author, now, &[Act::new("key.revoked", &key.api_key_id)]).await
 }

@@ -15,6 +15,7 @@ const GLOBAL: &[&str] = &[
     "headroom_samples",
     "signing_keys",
     "jobs",
+    "domain_directory",
 ];
 
 /// Rows that writers hold FOR UPDATE: a foreign key's check would block against it.

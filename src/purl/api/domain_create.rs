@@ -65,33 +65,38 @@ pub async fn create(
         }
     };
     let parsed = parse(&body, by.is_none())?;
-    once.run(identity.author(), async |conn| {
-        let (creator, tenant_id) = if let Some(caller) = by {
-            let limits = caller.domains.as_deref();
-            (Creator::Tenant { tenant_id: caller.tenant_id, limits }, caller.tenant_id)
-        } else {
-            let slug = parsed.tenant.as_deref().unwrap_or_default();
-            let tenant_id = domains::find_tenant_id(&mut *conn, slug).await?;
-            let missing = || {
-                Problem::new(&problem_codes::INVALID).fault("/tenant", format!("there is no tenant `{slug}`"))
+    let answer = once
+        .run(identity.author(), async |conn| {
+            let (creator, tenant_id) = if let Some(caller) = by {
+                let limits = caller.domains.as_deref();
+                (Creator::Tenant { tenant_id: caller.tenant_id, limits }, caller.tenant_id)
+            } else {
+                let slug = parsed.tenant.as_deref().unwrap_or_default();
+                let tenant_id = domains::find_tenant_id(&mut *conn, slug).await?;
+                let missing = || {
+                    Problem::new(&problem_codes::INVALID)
+                        .fault("/tenant", format!("there is no tenant `{slug}`"))
+                };
+                (Creator::Operator, tenant_id.ok_or_else(missing)?)
             };
-            (Creator::Operator, tenant_id.ok_or_else(missing)?)
-        };
-        let new = NewDomain {
-            path: parsed.path.clone(),
-            tenant_id,
-            case_insensitive: parsed.case_insensitive,
-            policies: parsed.policies,
-            shadow: parsed.shadow,
-            created_by: Some(key_id),
-            created_at: state.clock.now(),
-        };
-        let domain = domains::insert_domain(conn, creator, &new).await?;
-        let owner = domains::find_owner(conn, tenant_id).await?;
-        let owner = owner.as_deref().unwrap_or_default();
-        Ok(domain_body::render(&state, StatusCode::CREATED, &domain, owner))
-    })
-    .await
+            let new = NewDomain {
+                path: parsed.path.clone(),
+                tenant_id,
+                case_insensitive: parsed.case_insensitive,
+                policies: parsed.policies,
+                shadow: parsed.shadow,
+                created_by: Some(key_id),
+                created_at: state.clock.now(),
+            };
+            let domain = domains::insert_domain(conn, creator, &new).await?;
+            let owner = domains::find_owner(conn, tenant_id).await?;
+            let owner = owner.as_deref().unwrap_or_default();
+            Ok(domain_body::render(&state, StatusCode::CREATED, &domain, owner))
+        })
+        .await;
+    // Whatever came of it: a broken COMMIT may have made it.
+    state.resolver.directory.written();
+    answer
 }
 
 impl From<CreateError> for Problem {

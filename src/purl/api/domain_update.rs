@@ -41,7 +41,10 @@ pub async fn update(
         let changed = domains::update_policies(&mut tx, actor, &domain, expected, &policies, now).await?;
         if let Some(domain) = changed {
             let owner = domains::find_owner(&mut *tx, domain.owner_tenant_id).await?;
-            db::commit(tx).await?;
+            let committed = db::commit(tx).await;
+            // Whatever came of it: a broken COMMIT may have changed it.
+            state.resolver.directory.written();
+            committed?;
             let owner = owner.as_deref().unwrap_or_default();
             return Ok(domain_body::render(&state, StatusCode::OK, &domain, owner));
         }

@@ -27,6 +27,7 @@ use axum::routing::get;
 
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::purl::resolve::Resolver;
 use crate::purl::target::OwnAddress;
 
 pub use routes::{RESOLUTION, ROUTES};
@@ -38,6 +39,8 @@ pub struct Purls {
     pub db: Db,
     /// The time.
     pub clock: Clock,
+    /// Resolution and what it remembers; every write tells it.
+    pub resolver: Resolver,
     /// How users reach this server: scheme and host, without a final slash.
     pub origin: Arc<str>,
     /// The same, as what no target may point at.
@@ -46,8 +49,8 @@ pub struct Purls {
 
 impl Purls {
     /// State for a server that is reached at `origin`.
-    pub fn new(db: Db, clock: Clock, origin: &str) -> Self {
-        Self { db, clock, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)) }
+    pub fn new(db: Db, clock: Clock, resolver: Resolver, origin: &str) -> Self {
+        Self { db, clock, resolver, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)) }
     }
 }
 

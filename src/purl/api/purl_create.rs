@@ -76,12 +76,19 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
             Ok(sealed)
         };
         let recorded = key.as_ref().zip(Some(&mut seal)).map(|(key, seal)| Recorded { key, seal });
-        match write::create(&state.db, &domain, author, std::slice::from_ref(&new), recorded).await {
-            Ok(Creation::Answered(answer)) => return once.replay(caller.author(), &answer),
+        let writing = state.resolver.announcer.writing(domain.domain_id, &name.key(domain.case_insensitive));
+        let created = write::create(&state.db, &domain, author, std::slice::from_ref(&new), recorded).await;
+        state.resolver.directory.wrote_in(&domain);
+        match created {
+            Ok(Creation::Answered(answer)) => {
+                writing.unwritten();
+                return once.replay(caller.author(), &answer);
+            }
             Ok(Creation::Judged(verdicts)) => {
+                writing.here_only();
                 return stored.map_or_else(|| verdict(state, &domain, verdicts), Ok);
             }
-            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => {}
+            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => writing.unwritten(),
             Err(WriteError::Db(error)) => return Err(error.into()),
         }
     }

@@ -54,12 +54,24 @@ pub async fn change(
         let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(purl.revision);
         let change = Change { name_key: purl.name_key.clone(), expected, to: to(&domain) };
         let author = (caller.key_id, state.clock.now());
+        let writing = state.resolver.announcer.writing(domain.domain_id, &purl.name_key);
         let verdicts = match write::change(&state.db, &domain, author, &[change]).await {
             Ok(verdicts) => verdicts,
-            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => continue,
+            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => {
+                writing.unwritten();
+                continue;
+            }
             Err(WriteError::Db(error)) => return Err(error.into()),
         };
-        match verdicts.into_iter().next() {
+        let verdict = verdicts.into_iter().next();
+        match verdict {
+            Some(ChangeVerdict::Changed(_)) => {
+                state.resolver.directory.wrote_in(&domain);
+                writing.changed();
+            }
+            _ => writing.here_only(),
+        }
+        match verdict {
             Some(ChangeVerdict::Changed(changed)) => {
                 return Ok(purl_body::answer(state, StatusCode::OK, &domain, &changed));
             }

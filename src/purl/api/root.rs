@@ -9,10 +9,10 @@ use metrics::counter;
 use time::OffsetDateTime;
 
 use super::{Purls, gone};
+use crate::db;
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::{Domain, Purl, State as NameState};
 use crate::purl::raw_path::RawPath;
-use crate::purl::resolve;
 use crate::purl::rules::{self, Match};
 use crate::purl::{domain_path, location};
 use crate::telemetry::metrics::RESOLUTIONS;
@@ -78,8 +78,8 @@ async fn get(
     query: Option<&str>,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
-    let found = resolve::find(&state.db, path).await?;
     let now = state.clock.now();
+    let found = state.resolver.find(path, now).await.map_err(|error| unverified(&error))?;
     let answer = found.as_ref().and_then(|found| {
         let matched = rules::choose(path, &found.domain, &found.names, now)?;
         Some((&found.domain, matched))
@@ -87,6 +87,9 @@ async fn get(
     let Some((domain, matched)) = answer else {
         if !path.is_well_formed() {
             return Err(Problem::new(&problem_codes::BAD_PATH));
+        }
+        if let Some(error) = found.and_then(|found| found.unverified) {
+            return Err(unverified(&error));
         }
         return Ok(kept_for(gone::unknown(headers), UNKNOWN_SECONDS));
     };
@@ -103,6 +106,16 @@ async fn get(
     };
     response.headers_mut().insert(header::ETAG, entity_tag(domain, purl));
     Ok(response)
+}
+
+/// The database did not say whether the name exists, so it is not 404. Many requests may share the error.
+fn unverified(error: &db::Error) -> Problem {
+    match error {
+        db::Error::Unavailable(_) | db::Error::Timeout(_) | db::Error::Retryable(_) => {
+            Problem::unavailable().source(error)
+        }
+        _ => Problem::new(&problem_codes::INTERNAL).source(error),
+    }
 }
 
 fn redirect(

@@ -18,7 +18,8 @@ use super::statements as sql;
 use crate::db::audit::{self, Act, Actor, Author};
 use crate::db::statement::Statement;
 use crate::db::tx::Tx;
-use crate::db::{self, Db};
+use crate::db::{self, Db, notify};
+use crate::purl::known;
 
 /// Why a name that is a tombstone is refused.
 pub const WITHDRAWN: &str = "the name was withdrawn; it is never free again";
@@ -320,9 +321,13 @@ pub async fn merge(
     }
     let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &chunk.lines, &now];
     let mut outcomes = HashMap::with_capacity(chunk.lines.len());
+    let mut updated = Vec::new();
     for row in client.query(&sql::MERGE_EXISTING.prepare(client).await?, &values).await? {
         let outcome = match row.try_get("outcome")? {
-            "updated" => Outcome::Updated,
+            "updated" => {
+                updated.push(known::item(row.try_get("domain_id")?, row.try_get("name_key")?));
+                Outcome::Updated
+            }
             "unchanged" => Outcome::Unchanged,
             _ => Outcome::Refused(WITHDRAWN.to_owned()),
         };
@@ -336,6 +341,11 @@ pub async fn merge(
         }
     }
     run_one(client, &sql::FORGET_LINES, &[&run.tenant_id, &run.import_id, &chunk.through]).await?;
+    let announcements = notify::payloads(known::TOPIC, updated);
+    if !announcements.is_empty() {
+        // Inside: this process may end at any moment, and a chunk is no burst of commits.
+        run_one(client, &notify::NOTIFY, &[&announcements]).await?;
+    }
     tx.commit().await?;
     Ok(Merged::Done(outcomes))
 }

@@ -207,7 +207,7 @@ written AS (
     JOIN existing e ON e.tenant_id = s.tenant_id AND e.domain_id = s.domain_id AND e.name_key = s.name_key
     WHERE p.tenant_id = s.tenant_id AND p.domain_id = s.domain_id AND p.name_key = s.name_key
     RETURNING e.line)
-SELECT e.line,
+SELECT e.line, e.domain_id, e.name_key,
        CASE WHEN w.line IS NOT NULL THEN 'updated' WHEN e.status = 410 THEN 'withdrawn' ELSE 'unchanged' END AS outcome
 FROM existing e LEFT JOIN written w ON w.line = e.line",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::TIMESTAMPTZ],
@@ -230,9 +230,14 @@ created AS (
     SELECT home, domain_id, name_key, name, status, target, target_host, $4, $4 FROM staged ORDER BY line
     ON CONFLICT DO NOTHING
     RETURNING tenant_id, domain_id, name_key),
+first AS MATERIALIZED (
+    SELECT tenant_id, domain_id FROM domain_state s
+    WHERE NOT s.has_names AND (s.tenant_id, s.domain_id) IN (SELECT tenant_id, domain_id FROM created)),
+raised AS (
+    UPDATE domain_directory SET version = version + 1 WHERE EXISTS (SELECT FROM first) RETURNING version),
 marked AS (
-    UPDATE domain_state s SET has_names = true
-    WHERE NOT s.has_names AND (s.tenant_id, s.domain_id) IN (SELECT tenant_id, domain_id FROM created))
+    UPDATE domain_state s SET has_names = true, directory_version = raised.version
+    FROM first, raised WHERE s.tenant_id = first.tenant_id AND s.domain_id = first.domain_id)
 SELECT r.line
 FROM staged r JOIN created c ON c.tenant_id = r.home AND c.domain_id = r.domain_id AND c.name_key = r.name_key",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::TIMESTAMPTZ],

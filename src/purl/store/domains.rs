@@ -114,6 +114,7 @@ pub async fn insert_domain(
         check(connection, creator, &new.path, new.shadow).await?;
         raise_generation(connection, &above).await?;
     }
+    let version = raise_directory(connection).await?;
     let domain_id = sqlx::query_scalar!(
         "INSERT INTO domains (path, home_tenant_id, owner_tenant_id, created_at, created_by)
          VALUES ($1, $2, $2, $3, $4) RETURNING domain_id",
@@ -127,8 +128,8 @@ pub async fn insert_domain(
     let default_status = i16::try_from(new.policies.default_status.code()).unwrap_or_default();
     sqlx::query!(
         "INSERT INTO domain_state (tenant_id, domain_id, case_insensitive, trailing_slash, query_policy,
-                                   default_status, cache_seconds, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                                   default_status, cache_seconds, updated_at, directory_version)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         new.tenant_id,
         domain_id,
         new.case_insensitive,
@@ -136,7 +137,8 @@ pub async fn insert_domain(
         new.policies.query.as_str(),
         default_status,
         new.policies.cache_seconds,
-        new.created_at
+        new.created_at,
+        version
     )
     .execute(&mut *connection)
     .await?;
@@ -215,10 +217,11 @@ pub async fn update_policies(
         return Ok(None);
     };
     let default_status = i16::try_from(policies.default_status.code()).unwrap_or_default();
+    let version = raise_directory(connection).await?;
     let written = sqlx::query!(
         "UPDATE domain_state
          SET trailing_slash = $3, query_policy = $4, default_status = $5, cache_seconds = $6,
-             updated_at = greatest($7, updated_at), generation = generation + 1
+             updated_at = greatest($7, updated_at), generation = generation + 1, directory_version = $8
          WHERE tenant_id = $1 AND domain_id = $2
          RETURNING generation, updated_at",
         before.home_tenant_id,
@@ -227,7 +230,8 @@ pub async fn update_policies(
         policies.query.as_str(),
         default_status,
         policies.cache_seconds,
-        now
+        now,
+        version
     )
     .fetch_one(&mut *connection)
     .await?;
@@ -249,6 +253,12 @@ fn settings(policies: Policies) -> Value {
     })
 }
 
+/// The next version of the directory. Its row is the last lock of the transaction.
+async fn raise_directory(connection: &mut PgConnection) -> Result<i64, db::Error> {
+    let version = sqlx::query_scalar!("UPDATE domain_directory SET version = version + 1 RETURNING version");
+    Ok(version.fetch_one(connection).await?)
+}
+
 async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
     sqlx::query!(
         "SELECT domain_id FROM domain_state WHERE tenant_id = $1 AND domain_id = $2 FOR UPDATE",
@@ -262,7 +272,9 @@ async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(
 
 async fn raise_generation(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
     sqlx::query!(
-        "UPDATE domain_state SET generation = generation + 1 WHERE tenant_id = $1 AND domain_id = $2",
+        "WITH raised AS (UPDATE domain_directory SET version = version + 1 RETURNING version)
+         UPDATE domain_state s SET generation = generation + 1, directory_version = raised.version
+         FROM raised WHERE s.tenant_id = $1 AND s.domain_id = $2",
         domain.home_tenant_id,
         domain.domain_id
     )

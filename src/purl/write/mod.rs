@@ -20,6 +20,7 @@ use recorded::{Recording, find_answer, store_answer};
 pub use statements::STATEMENTS;
 use statements::{INSERT_PURLS, LOCK_DOMAIN, MARK_HAS_NAMES, SKIPPED, UPDATE_PURLS};
 
+use super::known;
 use super::model::{Domain, Purl, Status, TOMBSTONE};
 use super::name::Name;
 use super::row;
@@ -27,7 +28,7 @@ use super::target::Target;
 use crate::db::idempotency::Stored;
 use crate::db::statement::flight;
 use crate::db::tx::Tx;
-use crate::db::{self, BEGIN, Db};
+use crate::db::{self, BEGIN, Db, notify};
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
 
@@ -289,9 +290,35 @@ pub async fn change(
         let key: String = found.try_get("item_key")?;
         verdicts.insert(key, found);
     }
-    let verdicts = changes.iter().map(|change| verdict(change, verdicts.get(&change.name_key))).collect();
-    tx.commit().await?;
-    verdicts
+    let verdicts: Vec<ChangeVerdict> = changes
+        .iter()
+        .map(|change| verdict(change, verdicts.get(&change.name_key)))
+        .collect::<Result<_, WriteError>>()?;
+    let withdrawn = withdrawals(domain, &verdicts);
+    if withdrawn.is_empty() {
+        tx.commit().await?;
+    } else {
+        let notify = notify::NOTIFY.prepare(client).await?;
+        tx.commit_after(async |client: &Object| {
+            flight(2, client.execute(&notify, &[&withdrawn])).await?;
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(verdicts)
+}
+
+/// The announcement of what was withdrawn. It goes with the transaction, unlike that of other changes: other
+/// processes must know within a second even if this one ends before it could tell them, and withdrawals come
+/// one at a time, not in bursts that NOTIFY would serialise.
+fn withdrawals(domain: &Domain, verdicts: &[ChangeVerdict]) -> Vec<String> {
+    let items = verdicts.iter().filter_map(|verdict| match verdict {
+        ChangeVerdict::Changed(purl) if purl.status == TOMBSTONE => {
+            Some(known::item(domain.domain_id, &purl.name_key))
+        }
+        _ => None,
+    });
+    notify::payloads(known::TOPIC, items)
 }
 
 /// The arrays of a change, one a column.

@@ -53,7 +53,12 @@ SELECT g.holds, i.* FROM guard g LEFT JOIN inserted i ON true",
 pub const MARK_HAS_NAMES: Statement = Statement {
     name: "purl_mark_has_names",
     sql: "/* purl_mark_has_names */
-UPDATE domain_state SET has_names = true WHERE tenant_id = $1 AND domain_id = $2 AND NOT has_names",
+WITH first AS (
+    SELECT FROM domain_state WHERE tenant_id = $1 AND domain_id = $2 AND NOT has_names),
+raised AS (
+    UPDATE domain_directory SET version = version + 1 WHERE EXISTS (SELECT FROM first) RETURNING version)
+UPDATE domain_state s SET has_names = true, directory_version = raised.version
+FROM raised WHERE s.tenant_id = $1 AND s.domain_id = $2",
     types: &[Type::INT8, Type::INT8],
 };
 

@@ -197,7 +197,10 @@ pub async fn revoke(
     }
     store::revoke_key(&mut tx, caller.author().actor, &key, state.clock.now()).await?;
     let row = store::find_key(&mut *tx, tenant_id, id).await?.ok_or_else(Problem::not_found)?;
-    db::commit(tx).await?;
+    let committed = db::commit(tx).await;
+    // Whatever came of it: a connection that broke may have revoked it.
+    state.keys.evict(id);
+    committed?;
     Ok(shown(StatusCode::OK, row, None))
 }
 

@@ -13,6 +13,7 @@ use axum::routing::{get, post};
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::ids::Ids;
+use crate::tenancy::Keys;
 
 pub use routes::ROUTES;
 
@@ -25,6 +26,8 @@ pub struct Tenancy {
     pub clock: Clock,
     /// Ids and secrets.
     pub ids: Ids,
+    /// The keys that this process remembers.
+    pub keys: Keys,
 }
 
 /// The router, closed over its own state.

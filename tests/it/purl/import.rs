@@ -12,8 +12,8 @@ use sqlx::Row;
 use tempfile::NamedTempFile;
 
 use super::Registry;
-use crate::support::TestApp;
 use crate::support::process::{resolute, url};
+use crate::support::{TestApp, until};
 
 const PLAIN: Options = Options { dry_run: false, resume: false, partial: false };
 
@@ -348,4 +348,20 @@ async fn no_cell_can_forge_a_line_of_the_report() {
     let report = String::from_utf8(ran.expect("ran").stdout).expect("UTF-8");
     assert_eq!(report.lines().count(), 2, "{report}");
     assert!(report.contains(r"a\nx.csv:9: created d/b\u{1b}[2J"), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_hears_of_targets_that_an_import_has_changed() {
+    let registry = Registry::start().await;
+    let app = &registry.app;
+    let hearing = app.twin();
+    hearing.listen().await;
+    import(app, numbered(3).path(), PLAIN).await.expect("imported");
+    hearing.stranger().get("/d/n1").await.expect(302);
+    let changed = file("domain,name,target\nd,n1,https://e.org/changed\n");
+    import(app, changed.path(), PLAIN).await.expect("imported");
+    // Without a word it would be remembered for a minute.
+    let ask = || async { hearing.stranger().get("/d/n1").await };
+    let heard = until(ask, |answer| answer.header("location") == "https://e.org/changed").await;
+    assert_eq!(heard.header("location"), "https://e.org/changed");
 }

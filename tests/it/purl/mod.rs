@@ -7,6 +7,7 @@ mod import;
 mod names;
 mod outage;
 mod resolution;
+mod staleness;
 mod targets;
 
 use serde_json::{Value, json};

@@ -14,6 +14,7 @@ pub mod wire;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -98,6 +99,16 @@ impl TestApp {
         &self.target
     }
 
+    /// Starts what runs beside requests, and waits until other processes are heard.
+    pub async fn listen(&self) {
+        self.app.start_tasks();
+        let end = Instant::now() + Duration::from_secs(10);
+        while !self.app.hearing.is_connected() {
+            assert!(Instant::now() < end, "the LISTEN connection is not made");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// Somebody without a key.
     pub fn stranger(&self) -> Actor {
         Actor::new(self.router.clone(), None)
@@ -146,6 +157,21 @@ impl TestApp {
         store::insert_key(&mut tx, audit::Actor::CommandLine, &new).await.expect("key");
         tx.commit().await.expect("committed");
         self.bearer(&key.reveal())
+    }
+}
+
+/// Asks until the answer is as wanted; the last answer after ten seconds.
+pub async fn until<A: Future<Output = Answer>>(
+    ask: impl Fn() -> A,
+    wanted: impl Fn(&Answer) -> bool,
+) -> Answer {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        let answer = ask().await;
+        if wanted(&answer) || Instant::now() > end {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
