@@ -83,11 +83,13 @@ pub fn tags(routes: &[Route]) -> Vec<&'static str> {
     routes.iter().map(|route| route.tag).filter(|tag| seen.insert(*tag)).collect()
 }
 
-/// A stable name of the operation, made of method and path: `post_meetings_id_polls`.
+/// A stable name of the operation, made of method and path: `post_meetings_id_polls`; a path that ends in a slash
+/// is that of the root.
 pub fn operation_id(route: &Route) -> String {
     let path = route.path.strip_prefix("/api/v1").unwrap_or(route.path);
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.fold(route.method.to_ascii_lowercase(), |id, word| format!("{id}_{word}"))
+    let id = words.fold(route.method.to_ascii_lowercase(), |id, word| format!("{id}_{word}"));
+    if path.ends_with('/') { id + "_root" } else { id }
 }
 
 /// Every problem that a route can answer with, by status: its own and those that follow from the rest.
