@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::describe::{Body, Content, Place, Schema};
 use super::html::{escape, with_code};
-use super::openapi::{operation_id, parameters, plain_path, problems, schemas, tags};
+use super::implied::{operation_id, parameters, plain_path, problems};
+use super::openapi::{schemas, tags};
 use super::route::{Access, Route};
 
 /// All of its style.
@@ -23,7 +24,7 @@ pub fn page(routes: &[Route]) -> String {
         let links: String = of_tag().map(link).collect();
         let operations: String = of_tag().map(operation).collect();
         let (anchor, tag) = (anchor(tag), escape(tag));
-        let _ = write!(contents, "<li><a href=\"#{anchor}\">{tag}</a><ul>{links}</ul></li>\n");
+        let _ = writeln!(contents, "<li><a href=\"#{anchor}\">{tag}</a><ul>{links}</ul></li>");
         let _ = write!(main, "<section id=\"{anchor}\">\n<h2>{tag}</h2>\n{operations}</section>\n");
     }
     let shapes: String = schemas(routes).into_iter().map(shape).collect();
@@ -87,19 +88,18 @@ fn access(access: Access) -> String {
 }
 
 fn parameter_table(route: &Route) -> String {
-    let rows: String = parameters(route)
-        .iter()
-        .map(|parameter| {
-            let required = if parameter.required { "required" } else { "optional" };
-            format!(
-                "<tr><th scope=\"row\"><code>{}</code></th><td>{}, {required}</td><td>{}</td><td><code>{}</code></td></tr>\n",
-                escape(parameter.name),
-                parameter.place.as_str(),
-                with_code(parameter.help),
-                linked(&(parameter.schema)().to_string()),
-            )
-        })
-        .collect();
+    let mut rows = String::new();
+    for parameter in parameters(route) {
+        let _ = writeln!(
+            rows,
+            "<tr><th scope=\"row\"><code>{}</code></th><td>{}, {}</td><td>{}</td><td><code>{}</code></td></tr>",
+            escape(parameter.name),
+            parameter.place.as_str(),
+            if parameter.required { "required" } else { "optional" },
+            with_code(parameter.help),
+            linked(&(parameter.schema)().to_string()),
+        );
+    }
     if rows.is_empty() {
         return rows;
     }
@@ -147,10 +147,10 @@ fn form(route: &Route, id: &str) -> String {
         let place = parameter.place.as_str();
         let (name, field) = (escape(parameter.name), format!("{id}-{place}-{}", escape(parameter.name)));
         let rest = parameter.place == Place::Path && route.path.contains(&format!("{{*{}}}", parameter.name));
-        let _ = write!(
+        let _ = writeln!(
             fields,
             "<p><label for=\"{field}\">{name}</label> <input id=\"{field}\" name=\"{name}\" data-place=\"{place}\"{rest}{required} \
-             autocomplete=\"off\" spellcheck=\"false\"></p>\n",
+             autocomplete=\"off\" spellcheck=\"false\"></p>",
             rest = if rest { " data-rest" } else { "" },
             required = if parameter.required { " required" } else { "" },
         );
@@ -158,10 +158,10 @@ fn form(route: &Route, id: &str) -> String {
     if let Body::Required(schema) | Body::Optional(schema) = route.body {
         let example = (schema.make)()["examples"][0].clone();
         let example = if example.is_null() { String::new() } else { escape(&format!("{example:#}")) };
-        let _ = write!(
+        let _ = writeln!(
             fields,
             "<p><label for=\"{id}-body\">Body</label> <textarea id=\"{id}-body\" name=\"body\" rows=\"8\" \
-             spellcheck=\"false\">{example}</textarea></p>\n"
+             spellcheck=\"false\">{example}</textarea></p>"
         );
     }
     format!(

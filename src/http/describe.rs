@@ -13,12 +13,21 @@ pub struct Schema {
     pub name: &'static str,
     /// Makes the schema; it may refer to the shared ones of `schema`.
     pub make: fn() -> Value,
+    /// Other named schemas that it refers to. Those that a route takes or answers with need not be among them.
+    pub parts: &'static [Schema],
 }
 
 impl Schema {
     /// A named schema.
     pub const fn new(name: &'static str, make: fn() -> Value) -> Self {
-        Self { name, make }
+        Self { name, make, parts: &[] }
+    }
+
+    /// The same, referring to these.
+    #[must_use]
+    pub const fn with(mut self, parts: &'static [Self]) -> Self {
+        self.parts = parts;
+        self
     }
 }
 

@@ -12,9 +12,11 @@ pub const LIVENESS: Schema = Schema::new("Liveness", || object(json!({"status": 
 pub const READINESS: Schema = Schema::new("Readiness", || {
     object(json!({
         "status": words(&["ok", "not_ready"]),
-        "database": words(&["ok", "unreachable", "slow"]),
+        "database": words(&["ok", "unreachable", "slow", "pool_full"]),
         "schema": words(&["ok", "behind", "unknown"]),
         "draining": boolean(),
+        "listen": words(&["ok", "lost"]),
+        "full_pools": array(words(&["hot", "management"]), 0, Some(2)),
     }))
 });
 

@@ -14,6 +14,7 @@ mod health_schemas;
 pub mod html;
 pub mod id;
 pub mod idempotency;
+pub mod implied;
 pub mod json;
 pub mod openapi;
 pub mod paging;

@@ -140,7 +140,11 @@ pub fn closed(required: Value, members: Value) -> Value {
 
 /// The same, or null.
 pub fn nullable(schema: Value) -> Value {
-    json!({"anyOf": [schema, {"type": "null"}]})
+    let mut either = json!({"anyOf": [{"type": "null"}]});
+    if let Some(ways) = either["anyOf"].as_array_mut() {
+        ways.insert(0, schema);
+    }
+    either
 }
 
 /// Any text.

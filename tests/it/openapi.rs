@@ -8,8 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Method, StatusCode};
 use resolute::app;
 use resolute::http::describe::Body;
-use resolute::http::openapi::{self, operation_id, plain_path};
-use resolute::http::{api_docs, route::Route};
+use resolute::http::implied::{operation_id, plain_path, problems};
+use resolute::http::route::Route;
+use resolute::http::{api_docs, openapi};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -40,7 +41,7 @@ fn every_route_is_described_and_has_a_name_of_its_own() {
         assert!(refuses || !route.answers.is_empty(), "{at} lacks `.answers(…)`");
         assert!(route.method != "PUT" || !matches!(route.body, Body::None), "{at} lacks `.body(…)`");
         assert!(ids.insert(operation_id(&route)), "{at}: two routes are called {}", operation_id(&route));
-        for problem in openapi::problems(&route) {
+        for problem in problems(&route) {
             assert!(codes.contains(problem.code), "{at}: {} is in no feature's ALL", problem.code);
         }
     }
@@ -54,7 +55,8 @@ fn every_reference_leads_somewhere_and_schemas_have_one_meaning() {
     collect_references(&document, &mut references);
     assert!(references.len() > 100);
     for reference in references {
-        assert!(document.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
+        let found = document.pointer(reference.trim_start_matches('#')).is_some();
+        assert!(found, "{reference}: the schema that refers to it must name it, `.with(&[…])`");
     }
     for schema in openapi::schemas(&routes) {
         assert_eq!((schema.make)(), document["components"]["schemas"][schema.name], "{}", schema.name);
@@ -137,7 +139,7 @@ async fn the_page_shows_every_operation_without_a_script_and_needs_nothing_from_
         let Route { method, path, .. } = route;
         let heading = format!("<span class=\"method\">{method}</span> <code>{}</code>", plain_path(path));
         assert!(page.contains(&heading), "{method} {path}");
-        for problem in openapi::problems(&route) {
+        for problem in problems(&route) {
             assert!(page.contains(&format!("/docs/problems#{}", problem.code)), "{}", problem.code);
         }
     }

@@ -1,4 +1,4 @@
-//! The routes of tenants and keys, as `router` registers them, with their description.
+//! The routes of tenants, keys and the audit log, as `router` registers them, with their description.
 
 use super::problems::SLUG_TAKEN;
 use super::schemas::{AUDIT_PAGE, CREATED_KEY, KEY, KEY_PAGE, NEW_KEY, NEW_TENANT, TENANT};

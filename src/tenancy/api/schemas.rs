@@ -1,4 +1,4 @@
-//! What tenants and keys look like in bodies and answers.
+//! What tenants, keys and the audit log look like in bodies and answers.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ pub const AUDIT_ENTRY: Schema = Schema::new("AuditEntry", || {
 });
 
 /// A page of the audit log.
-pub const AUDIT_PAGE: Schema = Schema::new("AuditPage", || page(reference(AUDIT_ENTRY)));
+pub const AUDIT_PAGE: Schema = Schema::new("AuditPage", || page(reference(AUDIT_ENTRY))).with(&[AUDIT_ENTRY]);
 
 fn members() -> Value {
     json!({

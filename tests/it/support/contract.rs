@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use http::Method;
 use jsonschema::Validator;
 use resolute::app;
-use resolute::http::openapi::{self, plain_path};
+use resolute::http::implied::plain_path;
+use resolute::http::openapi;
 use resolute::http::route::Route;
 use serde_json::{Value, json};
 
