@@ -180,6 +180,11 @@ impl Target {
             config.password(password);
         }
         config.port(self.port).user(&self.user).dbname(&self.database).application_name("resolute");
+        // A peer that vanished without a word is noticed in half a minute, not in the kernel's two hours.
+        config
+            .keepalives_idle(Duration::from_secs(15))
+            .keepalives_interval(Duration::from_secs(5))
+            .keepalives_retries(3);
         config.connect_timeout(connect_timeout).ssl_mode(match self.ssl_mode {
             SslMode::Disable => tokio_postgres::config::SslMode::Disable,
             SslMode::Prefer => tokio_postgres::config::SslMode::Prefer,
