@@ -20,6 +20,7 @@ use crate::db::statement::Statement;
 use crate::db::{Db, audit, headroom, idempotency};
 use crate::http::cursor::Cursors;
 use crate::http::idempotency::Replays;
+use crate::http::rate_limit::{self, Claim, RateLimits};
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs};
@@ -31,7 +32,9 @@ use crate::secret::{self, MasterSecret};
 use crate::telemetry::metrics::{
     self as telemetry, CACHE_ENTRIES, DB_POOL_CONNECTIONS, DB_POOL_WAITING, Metric,
 };
+use crate::tenancy::key::ApiKey;
 use crate::tenancy::{self, KEYS_TOPIC, Keys, Tenancy};
+use crate::voting::token::PresentedToken;
 use crate::voting::{self, Voting};
 
 /// Everything that a process serves with.
@@ -195,7 +198,14 @@ impl App {
         let authenticator = Extension(self.keys.authenticator());
         let cursors = Extension(Cursors::new(&self.secret));
         let replays = Replays::new(self.db.clone(), self.clock.clone(), self.ids.clone(), &self.secret);
-        let router = router.layer(authenticator).layer(cursors).layer(Extension(replays));
+        let limits = &self.config.limits;
+        let limits =
+            RateLimits::new(limits, self.config.server.trusted_networks(), recognise, self.clock.clone());
+        let router = router
+            .layer(authenticator)
+            .layer(cursors)
+            .layer(Extension(replays))
+            .layer(middleware::from_fn_with_state(limits, rate_limit::layer));
         self.layered(router.fallback_service(purl::resolution(purls)))
     }
 
@@ -245,6 +255,15 @@ impl App {
             .layer(axum::extract::DefaultBodyLimit::max(self.config.server.body_limit_bytes))
             .layer(CatchPanicLayer::custom(request_log::panicked))
             .layer(middleware::from_fn_with_state(log, request_log::layer))
+    }
+}
+
+/// What a bearer token claims to be.
+fn recognise(token: &str) -> Claim {
+    match (ApiKey::parse(token), PresentedToken::parse(token)) {
+        (Some(key), _) => Claim::Key(key.id()),
+        (_, Some(token)) => Claim::Participant(token.tenant_id, token.participant_id),
+        _ => Claim::Nothing,
     }
 }
 

@@ -2,6 +2,7 @@
 //! It never judges a deadline: for ballots and deadlines the database's own clock alone counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use time::{Duration, OffsetDateTime};
 
@@ -11,14 +12,15 @@ pub struct Clock(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
-    System,
+    /// Since when [`Clock::monotonic`] counts.
+    System(Instant),
     Frozen(Arc<Mutex<OffsetDateTime>>),
 }
 
 impl Clock {
     /// The operating system's clock.
     pub fn system() -> Self {
-        Self(Source::System)
+        Self(Source::System(Instant::now()))
     }
 
     /// A clock that stands at `at` until [`Clock::advance`] moves it.
@@ -30,10 +32,18 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system clock")]
     pub fn now(&self) -> OffsetDateTime {
         let now = match &self.0 {
-            Source::System => OffsetDateTime::now_utc(),
+            Source::System(_) => OffsetDateTime::now_utc(),
             Source::Frozen(at) => *at.lock().unwrap_or_else(PoisonError::into_inner),
         };
         now.replace_microsecond(now.microsecond()).unwrap_or(now)
+    }
+
+    /// Nanoseconds since some moment before, never running backwards: for intervals within this process.
+    pub fn monotonic(&self) -> u64 {
+        match &self.0 {
+            Source::System(origin) => u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            Source::Frozen(_) => u64::try_from(self.now().unix_timestamp_nanos()).unwrap_or_default(),
+        }
     }
 
     /// Moves a frozen clock; a system clock is not moved.

@@ -3,13 +3,14 @@
 use std::net::ToSocketAddrs;
 use std::ops::RangeInclusive;
 
-use super::Config;
+use super::{Config, Networks};
 use crate::db::Target;
 
 /// Warnings, or the faults that make a start impossible.
 pub fn check(config: &Config) -> Result<Vec<String>, Vec<String>> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     server(config, &mut faults, &mut warnings);
+    limits(config, &mut faults);
     database(config, &mut faults, &mut warnings);
     cache(config, &mut faults);
     headroom(config, &mut faults);
@@ -39,6 +40,16 @@ fn server(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String>)
         faults
             .push("server.public_url: expected http:// or https:// and a host, and nothing behind it".into());
     }
+    match Networks::parse(&server.trusted_proxies) {
+        Err(entry) => faults.push(format!(
+            "server.trusted_proxies: `{entry}` is neither an address nor a block such as 10.0.0.0/8"
+        )),
+        Ok(networks) if networks.has_everybody() => warnings.push(
+            "server.trusted_proxies: trusts everybody, so any client can claim any address; name the proxies"
+                .into(),
+        ),
+        Ok(_) => {}
+    }
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     for (name, value, range) in [
         ("server.request_timeout_seconds", server.request_timeout_seconds, 1..=DAY),
@@ -55,6 +66,19 @@ fn server(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String>)
         warnings.push(
             "ops.metrics_public: anybody can read /metrics; prefer ops.listen on a private address".into(),
         );
+    }
+}
+
+fn limits(config: &Config, faults: &mut Vec<String>) {
+    let limits = &config.limits;
+    // A rate of 0 is no limit; a burst of 0 would let nobody pass. Above a million an interval is no longer exact.
+    for (name, value, range) in [
+        ("limits.key_per_second", limits.key_per_second, 0..=1_000_000),
+        ("limits.key_burst", limits.key_burst, 1..=1_000_000),
+        ("limits.address_per_second", limits.address_per_second, 0..=1_000_000),
+        ("limits.address_burst", limits.address_burst, 1..=1_000_000),
+    ] {
+        within(faults, name, value.into(), range);
     }
 }
 
@@ -187,6 +211,23 @@ mod tests {
         ] {
             assert_eq!(faults(|config| config.server.public_url = bad.into()).len(), 1, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn proxies_that_are_no_networks_and_bursts_that_let_nobody_pass_are_refused() {
+        assert_eq!(faults(|config| config.server.trusted_proxies = "10.0.0.0/8, ::1".into()), [""; 0]);
+        let found = faults(|config| {
+            config.server.trusted_proxies = "10.0.0.0/8, proxy.example.org".into();
+            config.limits.key_burst = 0;
+            config.limits.address_per_second = 1_000_001;
+        });
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("server.trusted_proxies: `proxy.example.org`"), "{found:?}");
+        let everybody = Config {
+            server: crate::config::Server { trusted_proxies: "0.0.0.0/0".into(), ..Default::default() },
+            ..Config::default()
+        };
+        assert_eq!(check(&everybody).map(|warnings| warnings.len()), Ok(1));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod check;
 pub mod environment;
 pub mod load;
+pub mod networks;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use environment::Environment;
 pub use load::{ConfigError, Overrides, find_file, load};
+pub use networks::Networks;
 
 /// All settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -20,6 +22,8 @@ pub struct Config {
     pub server: Server,
     /// The operator's listener: metrics and health.
     pub ops: Ops,
+    /// How often somebody may ask.
+    pub limits: Limits,
     /// PostgreSQL: where it is and how it is used.
     pub database: Database,
     /// What is remembered of the database.
@@ -39,6 +43,8 @@ pub struct Server {
     pub listen: String,
     /// How users reach this server, scheme and host, without a final slash; empty: `http://` and `listen`.
     pub public_url: String,
+    /// Addresses and CIDR blocks, separated by commas, whose `X-Forwarded-For` is believed; empty: nobody's.
+    pub trusted_proxies: String,
     /// Largest request body in bytes.
     pub body_limit_bytes: usize,
     /// A request that takes longer than this many seconds is answered 503, and a client that takes nothing of its answer
@@ -61,6 +67,20 @@ pub struct Ops {
     pub listen: String,
     /// Whether `/metrics` also answers on the public listener.
     pub metrics_public: bool,
+}
+
+/// `[limits]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Requests a second of one API key in the long run; 0: no limit.
+    pub key_per_second: u32,
+    /// Requests of one API key at once.
+    pub key_burst: u32,
+    /// Writes without a credential and wrong credentials, a second, of one address or against one key or participant;
+    /// 0: no limit.
+    pub address_per_second: u32,
+    /// The same at once.
+    pub address_burst: u32,
 }
 
 /// `[database]`
@@ -133,6 +153,7 @@ impl Default for Server {
         Self {
             listen: "127.0.0.1:8080".into(),
             public_url: String::new(),
+            trusted_proxies: String::new(),
             body_limit_bytes: 2 * 1024 * 1024,
             request_timeout_seconds: 30,
             header_timeout_seconds: 10,
@@ -146,6 +167,12 @@ impl Default for Server {
 impl Default for Ops {
     fn default() -> Self {
         Self { listen: "127.0.0.1:9464".into(), metrics_public: false }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { key_per_second: 600, key_burst: 2_000, address_per_second: 5, address_burst: 50 }
     }
 }
 
@@ -205,6 +232,11 @@ impl Server {
             Some(("0.0.0.0" | "[::]" | "", port)) => format!("http://localhost:{port}"),
             _ => format!("http://{}", self.listen),
         }
+    }
+
+    /// `trusted_proxies`, which were checked at the start; nobody if they are malformed.
+    pub fn trusted_networks(&self) -> Networks {
+        Networks::parse(&self.trusted_proxies).unwrap_or_default()
     }
 
     /// `request_timeout_seconds` as a duration.

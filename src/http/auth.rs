@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::problem::Problem;
 use super::problem_codes as codes;
+use super::rate_limit::Visit;
 use crate::db::audit::{Actor, Author, SERVICE};
 use crate::telemetry::request;
 
@@ -87,6 +88,13 @@ pub enum Identity {
 }
 
 impl Identity {
+    /// The key.
+    pub fn key_id(&self) -> Uuid {
+        match self {
+            Self::Operator { key_id } | Self::Tenant(Caller { key_id, .. }) => *key_id,
+        }
+    }
+
     /// The caller as the author of what happens in its tenant, or to the service itself.
     pub fn author(&self) -> Author {
         match self {
@@ -127,6 +135,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Identity {
             .cloned()
             .ok_or_else(|| Problem::new(&codes::INTERNAL).source("no authenticator on this route"))?;
         let identity = check(token).await?.ok_or_else(unauthenticated)?;
+        if let Some(visit) = parts.extensions.get::<Visit>() {
+            visit.admit(identity.key_id())?;
+        }
         if let Self::Tenant(caller) = &identity {
             request::note_tenant(caller.tenant_id);
         }

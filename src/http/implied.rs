@@ -22,7 +22,7 @@ pub fn operation_id(route: &Route) -> String {
 pub fn problems(route: &Route) -> Vec<&'static ProblemCode> {
     let mut all = vec![&codes::INTERNAL, &codes::UNAVAILABLE, &codes::REQUEST_TIMEOUT];
     if route.access != Access::Public {
-        all.push(&codes::UNAUTHENTICATED);
+        all.extend([&codes::UNAUTHENTICATED, &codes::RATE_LIMITED]);
     }
     if !route.access.scopes().is_empty() {
         all.push(&codes::FORBIDDEN);
@@ -104,7 +104,10 @@ mod tests {
     #[test]
     fn what_follows_from_a_row_is_added_to_it() {
         let statuses: Vec<u16> = problems(&ROUTE).iter().map(|problem| problem.status).collect();
-        assert_eq!(statuses, [400, 400, 400, 401, 403, 404, 412, 413, 415, 422, 428, 500, 503, 503, 503]);
+        assert_eq!(
+            statuses,
+            [400, 400, 400, 401, 403, 404, 412, 413, 415, 422, 428, 429, 500, 503, 503, 503]
+        );
         let public: Vec<&str> =
             problems(&Route::new("GET", "/x", Access::Public)).iter().map(|problem| problem.code).collect();
         assert_eq!(public, ["internal", "request_timeout", "unavailable"]);

@@ -19,6 +19,23 @@ const ABOUT: &str = "Persistent URLs and votes. Conventions: ids are strings; ti
     `/docs/problems`; what is not yours is 404. A method that an address does not have is 405 \
     `method_not_allowed` with `Allow`; `HEAD` answers as `GET` without a body. Every answer has `X-Request-Id`.";
 
+/// The headers that are described once for all answers.
+const SHARED_HEADERS: &[Header] = &[
+    Header::always(
+        "X-Request-Id",
+        "The id of the request: the client's own, or one that was made. The log has it.",
+    ),
+    Header::sometimes(
+        "RateLimit-Policy",
+        "What is allowed, where the caller is limited: `\"key\";q=2000;w=4`, q requests that come back in w seconds \
+         (draft-ietf-httpapi-ratelimit-headers).",
+    ),
+    Header::sometimes(
+        "RateLimit",
+        "What is left of it: `\"key\";r=1999;t=1`, r requests now, and all again in t seconds.",
+    ),
+];
+
 /// The document.
 pub fn document(routes: &[Route]) -> Value {
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
@@ -44,10 +61,7 @@ pub fn document(routes: &[Route]) -> Value {
         "components": {
             "schemas": schemas,
             "responses": responses,
-            "headers": {"X-Request-Id": header(Header::always(
-                "X-Request-Id",
-                "The id of the request: the client's own, or one that was made. The log has it.",
-            ))},
+            "headers": SHARED_HEADERS.iter().map(|it| (it.name.to_owned(), header(*it))).collect::<Map<_, _>>(),
             "securitySchemes": {
                 "key": {
                     "type": "http", "scheme": "bearer", "bearerFormat": "rsl_…",
@@ -151,7 +165,9 @@ fn responses(route: &Route, shared: &mut BTreeMap<String, Value>) -> Map<String,
     }
     let mut responses = Map::new();
     for (status, (answers, problems)) in by_status {
-        let response = response(&answers, &problems);
+        // What public routes share with limited ones has the headers of limits too: they may be missing.
+        let limited = answers.is_empty() || route.access != Access::Public;
+        let response = response(&answers, &problems, limited);
         let response = if answers.is_empty() {
             let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
             let name = format!("{status}.{}", codes.join("."));
@@ -166,7 +182,7 @@ fn responses(route: &Route, shared: &mut BTreeMap<String, Value>) -> Map<String,
     responses
 }
 
-fn response(answers: &[&Answer], problems: &[&ProblemCode]) -> Value {
+fn response(answers: &[&Answer], problems: &[&ProblemCode], limited: bool) -> Value {
     let mut help: Vec<String> = answers.iter().map(|answer| answer.help.to_owned()).collect();
     let mut content = Map::new();
     let mut headers = Map::new();
@@ -191,7 +207,10 @@ fn response(answers: &[&Answer], problems: &[&ProblemCode]) -> Value {
         let of_status = problems.first().map_or(0, |problem| problem.status);
         headers.extend(problem_header(of_status).map(|it| (it.name.to_owned(), header(it))));
     }
-    headers.insert("X-Request-Id".into(), json!({"$ref": "#/components/headers/X-Request-Id"}));
+    let shared = SHARED_HEADERS.iter().filter(|header| header.always || limited);
+    headers.extend(
+        shared.map(|it| (it.name.to_owned(), json!({"$ref": format!("#/components/headers/{}", it.name)}))),
+    );
     let mut response = json!({"description": help.join(" "), "headers": headers});
     if !content.is_empty() {
         response["content"] = content.into();
@@ -204,6 +223,7 @@ fn problem_header(status: u16) -> Option<Header> {
     match status {
         401 => Some(Header::always("WWW-Authenticate", "The scheme, `Bearer`.")),
         412 => Some(Header::sometimes("ETag", "The present revision.")),
+        429 => Some(Header::always("Retry-After", "Seconds after which it is worth another try.")),
         503 => Some(Header::sometimes("Retry-After", "Seconds after which it is worth another try.")),
         _ => None,
     }

@@ -108,6 +108,13 @@ pub const PRECONDITION_REQUIRED: ProblemCode = ProblemCode {
     title: "If-Match is required",
     help: "A lost update would hurt here: send the ETag of the revision that you have read as `If-Match`.",
 };
+/// 429.
+pub const RATE_LIMITED: ProblemCode = ProblemCode {
+    code: "rate_limited",
+    status: 429,
+    title: "Too often",
+    help: "Nothing was done. Try again after `Retry-After` seconds; `RateLimit-Policy` says what is allowed and `RateLimit` what is left of it. Limited are the requests of an API key, writes without a credential, and credentials that are wrong.",
+};
 /// 500.
 pub const INTERNAL: ProblemCode = ProblemCode {
     code: "internal",
@@ -146,6 +153,7 @@ pub const ALL: &[&ProblemCode] = &[
     &INVALID,
     &IDEMPOTENCY_KEY_REUSED,
     &PRECONDITION_REQUIRED,
+    &RATE_LIMITED,
     &INTERNAL,
     &UNAVAILABLE,
     &OUTCOME_UNKNOWN,

@@ -2,6 +2,7 @@
 //! nor read their answer in time,
 //! and on a stop lets every connection finish what it is answering.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt;
 
+use super::client::Peer;
 use super::patience::Patience;
 use crate::lifecycle::Tasks;
 use crate::telemetry::metrics::HTTP_CONNECTIONS;
@@ -49,7 +51,9 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, tasks:
             () = tasks.stopping().cancelled() => return,
         };
         match accepted {
-            Ok((stream, _)) => tasks.spawn_short(attend(stream, router.clone(), limits, tasks.clone(), slot)),
+            Ok((stream, peer)) => {
+                tasks.spawn_short(attend(stream, peer, router.clone(), limits, tasks.clone(), slot));
+            }
             Err(error) => {
                 // Out of file descriptors, or the client was gone already: neither is a reason to end.
                 tracing::warn!(%error, listener = limits.name, "a connection could not be accepted");
@@ -60,9 +64,16 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, tasks:
 }
 
 /// Serves one connection to its end; on a stop it finishes what it is answering.
-async fn attend(stream: TcpStream, router: Router, limits: Limits, tasks: Tasks, slot: OwnedSemaphorePermit) {
+async fn attend(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    limits: Limits,
+    tasks: Tasks,
+    slot: OwnedSemaphorePermit,
+) {
     gauge!(HTTP_CONNECTIONS, "listener" => limits.name).increment(1.0);
-    let connection = connection(stream, router, limits);
+    let connection = connection(stream, peer, router, limits);
     tokio::pin!(connection);
     let stop = async {
         tasks.stopping().cancelled().await;
@@ -89,9 +100,12 @@ type BoxedService = tower::util::BoxCloneSyncService<
     std::convert::Infallible,
 >;
 
-fn connection(stream: TcpStream, router: Router, limits: Limits) -> Connection {
+fn connection(stream: TcpStream, peer: SocketAddr, router: Router, limits: Limits) -> Connection {
     let _ = stream.set_nodelay(true);
-    let service = router.map_request(|request: hyper::Request<Incoming>| request.map(Body::new));
+    let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request.map(Body::new)
+    });
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)

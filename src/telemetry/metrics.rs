@@ -51,6 +51,8 @@ pub const HTTP_REQUEST_SECONDS: &str = "resolute_http_request_duration_seconds";
 pub const HTTP_IN_FLIGHT: &str = "resolute_http_requests_in_flight";
 /// Open connections.
 pub const HTTP_CONNECTIONS: &str = "resolute_http_connections";
+/// Requests refused for coming too often.
+pub const RATE_LIMITED: &str = "resolute_rate_limited_total";
 /// Transactions of the hot path.
 pub const DB_TRANSACTION_SECONDS: &str = "resolute_db_transaction_duration_seconds";
 /// Connections of the pools.
@@ -83,6 +85,10 @@ pub const ALL: &[Metric] = &[
     ),
     Metric::gauge(HTTP_IN_FLIGHT, "Requests that are being answered."),
     Metric::gauge(HTTP_CONNECTIONS, "Open connections, by listener."),
+    Metric::counter(
+        RATE_LIMITED,
+        "Requests refused for coming too often, by policy (key, address, credential).",
+    ),
     Metric::seconds(DB_TRANSACTION_SECONDS, "Time of a hot-path transaction, by its name and outcome."),
     Metric::gauge(DB_POOL_CONNECTIONS, "Connections, by pool and state (open, idle)."),
     Metric::gauge(DB_POOL_WAITING, "Callers that wait for a connection, by pool."),

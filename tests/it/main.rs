@@ -10,6 +10,7 @@ mod durability;
 mod headroom;
 mod hostile;
 mod jobs;
+mod limits;
 mod listening;
 mod listings;
 mod openapi;

@@ -1,9 +1,12 @@
 //! Somebody who calls the API.
 
+use std::net::IpAddr;
+
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, header};
 use http_body_util::BodyExt;
+use resolute::http::client::Peer;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -15,12 +18,13 @@ pub struct Actor {
     router: Router,
     token: Option<String>,
     headers: Vec<(String, String)>,
+    peer: Option<Peer>,
 }
 
 impl Actor {
     /// A caller of this router.
     pub fn new(router: Router, token: Option<String>) -> Self {
-        Self { router, token, headers: Vec::new() }
+        Self { router, token, headers: Vec::new(), peer: None }
     }
 
     /// The bearer token.
@@ -33,6 +37,12 @@ impl Actor {
         let mut actor = self.clone();
         actor.headers.push((name.to_owned(), value.to_owned()));
         actor
+    }
+
+    /// The same caller, connected from this address.
+    pub fn at(&self, address: &str) -> Self {
+        let peer = Peer((address.parse::<IpAddr>().expect("an address"), 50_000).into());
+        Self { peer: Some(peer), ..self.clone() }
     }
 
     /// GET of a raw path.
@@ -78,6 +88,9 @@ impl Actor {
         let typed = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
         if body.is_some() && !typed {
             request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        if let Some(peer) = self.peer {
+            request = request.extension(peer);
         }
         let request = request.body(body.map_or_else(Body::empty, Body::from)).expect("a request");
         let response = self.router.clone().oneshot(request).await.expect("infallible");
