@@ -3,6 +3,7 @@
 use http::Method;
 use resolute::app;
 use resolute::http::auth::Scope;
+use resolute::http::describe::Body;
 use resolute::http::route::{Access, Route};
 
 use crate::support::{Actor, TestApp};
@@ -98,6 +99,26 @@ async fn what_does_not_exist_is_404_and_bad_bodies_are_problems_on_every_route()
             assert_eq!(broken.header("content-type"), "application/problem+json", "{route:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_413_on_every_route_that_takes_one() {
+    let app = TestApp::start().await;
+    let (admin, operator) = (app.tenant("acme").await.admin().await, app.operator().await);
+    let large = format!("{{\"a\":\"{}\"}}", "x".repeat(app.app.config.server.body_limit_bytes));
+    let mut seen = 0;
+    for route in guarded().into_iter().filter(|route| matches!(route.body, Body::Required(_))) {
+        if route.access == Access::BallotToken {
+            continue;
+        }
+        let caller = if route.access == Access::Operate { &operator } else { &admin };
+        let method = Method::from_bytes(route.method.as_bytes()).expect("a method");
+        let answer = caller.with("if-match", "\"r1\"").send(method, &path(&route), Some(large.clone())).await;
+        assert_eq!(answer.status, 413, "{route:?}: {}", answer.text());
+        assert_eq!(answer.json()["code"], "body_too_large", "{route:?}");
+        seen += 1;
+    }
+    assert!(seen >= 8, "{seen} routes");
 }
 
 #[tokio::test]
