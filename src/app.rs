@@ -13,6 +13,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::db::batch::{self, Batcher, Bounds, Turns};
 use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
 use crate::db::notify::{self, Hearing, Message};
@@ -34,6 +35,8 @@ use crate::telemetry::metrics::{
 };
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::{self, KEYS_TOPIC, Keys, Tenancy};
+use crate::voting::cast::Casting;
+use crate::voting::known::KnownPolls;
 use crate::voting::token::PresentedToken;
 use crate::voting::{self, Voting};
 
@@ -64,6 +67,8 @@ pub struct App {
     pub resolver: Resolver,
     /// The API keys it remembers.
     pub keys: Keys,
+    /// Voting, with the ballots on their way and the polls it remembers.
+    pub voting: Voting,
 }
 
 /// The table of all routes of the public listener; resolution answers every other path.
@@ -128,7 +133,7 @@ fn job_kinds(voting: Voting) -> Kinds {
 
 /// Every metric of this program.
 pub fn metrics() -> Vec<&'static Metric> {
-    telemetry::ALL.iter().chain(jobs::METRICS).chain(headroom::METRICS).collect()
+    telemetry::ALL.iter().chain(batch::METRICS).chain(jobs::METRICS).chain(headroom::METRICS).collect()
 }
 
 /// Installs the metrics recorder of the process and describes every metric.
@@ -151,13 +156,31 @@ impl App {
     ) -> Self {
         let settings = headroom::Settings::from(&config.headroom);
         let headroom = Arc::new(headroom::Monitor::new(db.management().clone(), settings));
-        let voting = Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() };
-        let (pool, kinds) = (db.management().clone(), job_kinds(voting));
+        let turns = Turns::for_pool(db.hot_connections());
+        let bounds = Bounds::from(&config.write);
+        let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns, bounds);
+        let known_polls = KnownPolls::new(config.cache.voters);
+        let voting = Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone(), casting, known_polls };
+        let (pool, kinds) = (db.management().clone(), job_kinds(voting.clone()));
         let jobs = Worker::new(pool, kinds, ids.clone(), tasks.clone(), Pace::default());
         let hearing = Hearing::new();
         let resolver = Resolver::new(db.clone(), &config.cache, hearing.clone());
         let keys = Keys::new(db.clone(), clock.clone(), &config.cache);
-        Self { config, db, clock, ids, secret, tasks, metrics, headroom, jobs, hearing, resolver, keys }
+        Self {
+            config,
+            db,
+            clock,
+            ids,
+            secret,
+            tasks,
+            metrics,
+            headroom,
+            jobs,
+            hearing,
+            resolver,
+            keys,
+            voting,
+        }
     }
 
     /// Starts what runs beside requests.
@@ -190,7 +213,7 @@ impl App {
             .merge(api_docs::router(&operations()))
             .merge(secret::router(db.clone()))
             .merge(purl::router(purls.clone()))
-            .merge(voting::router(Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone() }))
+            .merge(voting::router(self.voting.clone()))
             .merge(tenancy::router(Tenancy { db, clock, ids, keys }));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
@@ -222,14 +245,16 @@ impl App {
 
     fn metrics(&self) -> Router {
         let (handle, db) = (self.metrics.clone(), self.db.clone());
-        let (resolver, keys) = (self.resolver.clone(), self.keys.clone());
+        let (resolver, keys, voting) = (self.resolver.clone(), self.keys.clone(), self.voting.clone());
         let scrape = move || {
             for (pool, open, idle, waiting) in db.status() {
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "open"), open);
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "idle"), idle);
                 set(&gauge!(DB_POOL_WAITING, "pool" => pool), waiting);
             }
-            let caches = resolver.known().entries().into_iter().chain([("keys", keys.entries())]);
+            voting.casting.export();
+            let others = [("keys", keys.entries()), ("voters", voting.known_polls.len())];
+            let caches = resolver.known().entries().into_iter().chain(others);
             for (cache, entries) in caches {
                 set(&gauge!(CACHE_ENTRIES, "cache" => cache), entries);
             }

@@ -12,6 +12,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, Vec<String>> {
     server(config, &mut faults, &mut warnings);
     limits(config, &mut faults);
     database(config, &mut faults, &mut warnings);
+    write(config, &mut faults, &mut warnings);
     cache(config, &mut faults);
     headroom(config, &mut faults);
     if !matches!(config.log.format.as_str(), "auto" | "text" | "json") {
@@ -137,12 +138,29 @@ fn database(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String
 
 fn cache(config: &Config, faults: &mut Vec<String>) {
     let cache = &config.cache;
-    for (name, entries) in
-        [("cache.names", cache.names), ("cache.absent_names", cache.absent_names), ("cache.keys", cache.keys)]
-    {
+    for (name, entries) in [
+        ("cache.names", cache.names),
+        ("cache.absent_names", cache.absent_names),
+        ("cache.keys", cache.keys),
+        ("cache.voters", cache.voters),
+    ] {
         if !(1..=10_000_000).contains(&entries) {
             faults.push(format!("{name}: must be between 1 and 10000000"));
         }
+    }
+}
+
+fn write(config: &Config, faults: &mut Vec<String>, warnings: &mut Vec<String>) {
+    let write = &config.write;
+    if !(1..=10_000).contains(&write.batch_items) {
+        faults.push("write.batch_items: must be between 1 and 10000".into());
+    }
+    if write.queue_bytes < config.server.body_limit_bytes {
+        faults.push("write.queue_bytes: must not be below server.body_limit_bytes".into());
+    }
+    within(faults, "write.queue_wait_ms", write.queue_wait_ms, 1..=DAY * 1000);
+    if write.queue_wait_ms > config.server.request_timeout_seconds.saturating_mul(1000) {
+        warnings.push("write.queue_wait_ms: above server.request_timeout_seconds, so a client is answered while its write still waits".into());
     }
 }
 

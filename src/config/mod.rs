@@ -26,6 +26,8 @@ pub struct Config {
     pub limits: Limits,
     /// PostgreSQL: where it is and how it is used.
     pub database: Database,
+    /// How writes are gathered into transactions.
+    pub write: Write,
     /// What is remembered of the database.
     pub cache: Cache,
     /// When the distance to an exhausted id is worth a warning.
@@ -104,6 +106,17 @@ pub struct Database {
     pub migrate_at_start: bool,
 }
 
+/// `[write]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Write {
+    /// Most writes of one poll or domain in a transaction.
+    pub batch_items: usize,
+    /// Bytes of ballots, and of names, that wait for their transaction at most; one tenant may hold half of it.
+    pub queue_bytes: usize,
+    /// Milliseconds a write waits for its transaction to begin.
+    pub queue_wait_ms: u64,
+}
+
 /// `[cache]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
@@ -113,6 +126,8 @@ pub struct Cache {
     pub absent_names: usize,
     /// API keys that are remembered, for one second each.
     pub keys: usize,
+    /// Voters of open polls that are remembered, of all polls together.
+    pub voters: usize,
 }
 
 /// `[headroom]`
@@ -191,9 +206,15 @@ impl Default for Database {
     }
 }
 
+impl Default for Write {
+    fn default() -> Self {
+        Self { batch_items: 200, queue_bytes: 33_554_432, queue_wait_ms: 5_000 }
+    }
+}
+
 impl Default for Cache {
     fn default() -> Self {
-        Self { names: 50_000, absent_names: 10_000, keys: 10_000 }
+        Self { names: 50_000, absent_names: 10_000, keys: 10_000, voters: 200_000 }
     }
 }
 

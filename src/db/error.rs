@@ -2,6 +2,7 @@
 //! It names constraints, so that call sites can map them; it knows nothing of HTTP.
 
 use std::error::Error as StdError;
+use std::sync::Arc;
 
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::SqlState;
@@ -18,6 +19,9 @@ pub enum Error {
     /// The connection broke while COMMIT was under way: nobody can tell whether it was written.
     #[error("the connection broke during COMMIT, the outcome is unknown: {0}")]
     OutcomeUnknown(Source),
+    /// A bound of this process is reached. Nothing was written.
+    #[error("{0}")]
+    Busy(&'static str),
     /// 23505: the named unique constraint or index.
     #[error("unique constraint {constraint}")]
     UniqueViolation {
@@ -53,6 +57,36 @@ impl Error {
     /// True if the named unique constraint was violated.
     pub fn is_unique(&self, name: &str) -> bool {
         matches!(self, Self::UniqueViolation { constraint } if constraint == name)
+    }
+
+    /// The same error for one more of those whom it befell.
+    pub fn shared(error: &Arc<Self>) -> Self {
+        let source = || Box::new(Arc::clone(error));
+        match &**error {
+            Self::Unavailable(_) => Self::Unavailable(source()),
+            Self::Timeout(_) => Self::Timeout(source()),
+            Self::OutcomeUnknown(_) => Self::OutcomeUnknown(source()),
+            Self::Busy(what) => Self::Busy(what),
+            Self::UniqueViolation { constraint } => Self::UniqueViolation { constraint: constraint.clone() },
+            Self::CheckViolation { constraint } => Self::CheckViolation { constraint: constraint.clone() },
+            Self::ForeignKeyViolation { constraint } => {
+                Self::ForeignKeyViolation { constraint: constraint.clone() }
+            }
+            Self::Retryable(_) => Self::Retryable(source()),
+            Self::ReadOnly(_) => Self::ReadOnly(source()),
+            Self::Internal(_) => Self::Internal(source()),
+        }
+    }
+
+    /// Whether it may be the fault of one item of several that were written together.
+    pub fn is_of_one_item(&self) -> bool {
+        matches!(
+            self,
+            Self::UniqueViolation { .. }
+                | Self::CheckViolation { .. }
+                | Self::ForeignKeyViolation { .. }
+                | Self::Internal(_)
+        )
     }
 
     fn from_sqlstate(code: &str, constraint: Option<&str>, source: Source) -> Self {

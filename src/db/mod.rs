@@ -2,6 +2,7 @@
 //! need around a statement. It knows no feature.
 
 pub mod audit;
+pub mod batch;
 pub mod cache;
 pub mod cluster;
 pub mod connect;

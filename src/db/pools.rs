@@ -116,6 +116,11 @@ impl Db {
         Ok(self.hot.get().await?)
     }
 
+    /// Most connections of the hot path.
+    pub fn hot_connections(&self) -> usize {
+        self.hot.status().max_size
+    }
+
     /// Where the database is, for the one connection that is in no pool.
     pub fn target(&self) -> &Target {
         &self.target

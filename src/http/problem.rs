@@ -174,6 +174,7 @@ impl From<db::Error> for Problem {
         let problem = match &error {
             db::Error::Unavailable(_)
             | db::Error::Timeout(_)
+            | db::Error::Busy(_)
             | db::Error::Retryable(_)
             | db::Error::ReadOnly(_) => Self::unavailable(),
             db::Error::OutcomeUnknown(_) => {

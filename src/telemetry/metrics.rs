@@ -13,6 +13,8 @@ pub enum Kind {
     Gauge,
     /// A distribution, in seconds.
     Seconds,
+    /// A distribution of numbers of things.
+    Sizes,
 }
 
 /// A metric as it is documented.
@@ -40,6 +42,11 @@ impl Metric {
     /// A distribution, in seconds.
     pub const fn seconds(name: &'static str, help: &'static str) -> Self {
         Self { name, kind: Kind::Seconds, help }
+    }
+
+    /// A distribution of numbers of things.
+    pub const fn sizes(name: &'static str, help: &'static str) -> Self {
+        Self { name, kind: Kind::Sizes, help }
     }
 }
 
@@ -109,10 +116,14 @@ pub const ALL: &[Metric] = &[
 const BUCKETS: &[f64] =
     &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
+/// Upper bounds of the histograms of numbers.
+const SIZES: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0];
+
 /// Installs the recorder for the whole process and describes every metric. Fails if one is installed already.
 pub fn install(all: &[&Metric]) -> Result<PrometheusHandle, BuildError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), BUCKETS)?
+        .set_buckets_for_metric(Matcher::Suffix("_items".into()), SIZES)?
         .install_recorder()?;
     describe(all);
     Ok(handle)
@@ -124,6 +135,7 @@ fn describe(all: &[&Metric]) {
             Kind::Counter => describe_counter!(metric.name, metric.help),
             Kind::Gauge => describe_gauge!(metric.name, metric.help),
             Kind::Seconds => describe_histogram!(metric.name, Unit::Seconds, metric.help),
+            Kind::Sizes => describe_histogram!(metric.name, Unit::Count, metric.help),
         }
     }
     // Reachable until a question goes unanswered; deaf until LISTEN is answered.

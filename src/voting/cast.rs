@@ -1,26 +1,27 @@
-//! Casting: ballots are stored under the poll's lock, in two flights, and judged by what is read after the
-//! lock was granted.
+//! Casting: the ballots of one poll that wait are stored under its lock, in one transaction of two flights, and judged
+//! by what is read after the lock was granted.
 //!
-//! Written for batches; `submit` brings batches of one. Validation and eligibility come before (`standing`,
-//! `eligibility`); nothing here decides who may vote.
+//! Validation and eligibility come before (`known`, `standing`, `eligibility`); nothing here decides who may vote.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use deadpool_postgres::Object;
-use futures_util::future::{join, join3};
+use futures_util::future::join3;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::ballot::StoredBallot;
 use super::eligibility::Cast;
+use super::known::PollKey;
 use super::model::PollState;
-use super::standing::{ballot_of, word};
+use super::standing::ballot_of;
+use crate::db::batch::Work;
 use crate::db::statement::{Statement, flight};
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN};
 
 /// Every hot statement here.
-pub const STATEMENTS: &[&Statement] = &[&LOCK_POLL, &INSERT_BALLOTS, &UPDATE_RECORD_SIZE, &LIST_REASONS];
+pub const STATEMENTS: &[&Statement] = &[&LOCK_POLL, &INSERT_BALLOTS];
 
 /// The lock, alone: what a select list says beside FOR UPDATE may be from before the wait, so it selects
 /// nothing that anybody uses.
@@ -30,28 +31,53 @@ pub(super) const LOCK_POLL: Statement = Statement {
     types: &[Type::INT8, Type::INT8],
 };
 
-/// The guard. A statement of its own after the lock, so it sees everything that earlier holders committed;
-/// the clock is read once, so a deadline never splits a batch. `OFFSET 0` keeps the check for an own
-/// ballot a look-up in the primary key for each item: as a join it may read the whole poll.
+/// Guard, ballots, the record's growth, and a row for each item. A statement of its own after the lock, so it sees
+/// everything that earlier holders committed; the clock is read once, so a deadline never splits a batch. `OFFSET 0`
+/// keeps the look for an own ballot in the primary key for each item: as a join it may read the whole poll. It says
+/// all there is to say, so that the second flight is COMMIT alone.
 const INSERT_BALLOTS: Statement = Statement {
     name: "cast_insert_ballots",
     sql: "/* cast_insert_ballots */
         WITH instant AS MATERIALIZED (SELECT clock_timestamp() AS now),
         guard AS MATERIALIZED (
-            SELECT p.round, p.record_size, instant.now FROM polls p CROSS JOIN instant
-            WHERE p.tenant_id = $1 AND p.poll_id = $2 AND p.generation = $3 AND p.state = 'open'
-              AND NOT p.meeting_suspended AND (p.closes_at IS NULL OR instant.now < p.closes_at)
+            SELECT p.round, p.record_size, p.state, p.meeting_suspended, p.generation, instant.now,
+                   coalesce(p.closes_at <= instant.now, false) AS past_deadline,
+                   p.generation = $3 AND p.state = 'open' AND NOT p.meeting_suspended
+                   AND (p.closes_at IS NULL OR instant.now < p.closes_at) AS holds
+            FROM polls p CROSS JOIN instant
+            WHERE p.tenant_id = $1 AND p.poll_id = $2
+        ),
+        item AS MATERIALIZED (
+            SELECT i.participant_id, i.choice, i.event_hash, i.idempotency_key, i.place, b.event_index AS before_index,
+                   b.event_hash AS before_hash, b.cast_at AS before_at, b.choice AS before_choice,
+                   b.idempotency_key AS before_key
+            FROM guard CROSS JOIN unnest($4, $5, $6, $7) WITH ORDINALITY
+                 AS i (participant_id, choice, event_hash, idempotency_key, place)
+            LEFT JOIN LATERAL (
+                SELECT event_index, event_hash, cast_at, choice, idempotency_key FROM ballots
+                WHERE tenant_id = $1 AND poll_id = $2 AND round = guard.round
+                  AND participant_id = i.participant_id OFFSET 0) AS b ON true
+        ),
+        stored AS (
+            INSERT INTO ballots (tenant_id, poll_id, participant_id, event_index, cast_at, round, choice,
+                                 event_hash, idempotency_key)
+            SELECT $1, $2, i.participant_id, guard.record_size + row_number() OVER (ORDER BY i.place) - 1,
+                   guard.now, guard.round, i.choice::jsonb, i.event_hash, i.idempotency_key
+            FROM guard CROSS JOIN item i WHERE guard.holds AND i.before_index IS NULL
+            RETURNING participant_id, event_index, cast_at
+        ),
+        grown AS (
+            UPDATE polls SET record_size = record_size + (SELECT count(*) FROM stored)
+            WHERE tenant_id = $1 AND poll_id = $2 AND EXISTS (SELECT FROM stored)
         )
-        INSERT INTO ballots (tenant_id, poll_id, participant_id, event_index, cast_at, round, choice,
-                             event_hash, idempotency_key)
-        SELECT $1, $2, i.participant_id, guard.record_size + row_number() OVER (ORDER BY i.place) - 1,
-               guard.now, guard.round, i.choice::jsonb, i.event_hash, i.idempotency_key
-        FROM guard CROSS JOIN unnest($4, $5, $6, $7) WITH ORDINALITY
-             AS i (participant_id, choice, event_hash, idempotency_key, place)
-        WHERE NOT EXISTS (
-            SELECT FROM ballots b WHERE b.tenant_id = $1 AND b.poll_id = $2 AND b.round = guard.round
-                                    AND b.participant_id = i.participant_id OFFSET 0)
-        RETURNING participant_id, event_index, cast_at",
+        SELECT participant_id, event_index, cast_at, NULL::bytea AS event_hash, NULL::jsonb AS choice,
+               NULL::text AS idempotency_key, NULL::text AS state, NULL::boolean AS meeting_suspended,
+               NULL::boolean AS past_deadline, NULL::bigint AS generation
+        FROM stored
+        UNION ALL
+        SELECT i.participant_id, i.before_index, i.before_at, i.before_hash, i.before_choice, i.before_key,
+               guard.state, guard.meeting_suspended, guard.past_deadline, guard.generation
+        FROM guard CROSS JOIN item i WHERE NOT guard.holds OR i.before_index IS NOT NULL",
     types: &[
         Type::INT8,
         Type::INT8,
@@ -62,40 +88,6 @@ const INSERT_BALLOTS: Statement = Statement {
         Type::TEXT_ARRAY,
     ],
 };
-
-const UPDATE_RECORD_SIZE: Statement = Statement {
-    name: "cast_update_record_size",
-    sql: "/* cast_update_record_size */
-        UPDATE polls SET record_size = record_size + $3 WHERE tenant_id = $1 AND poll_id = $2",
-    types: &[Type::INT8, Type::INT8, Type::INT8],
-};
-
-/// Why items were not stored, read under the same lock: the poll as the guard saw it and own ballots.
-const LIST_REASONS: Statement = Statement {
-    name: "cast_list_reasons",
-    sql: "/* cast_list_reasons */
-        SELECT p.state, p.meeting_suspended, p.generation,
-               coalesce(p.closes_at <= clock_timestamp(), false) AS past_deadline,
-               i.participant_id, b.event_index, b.event_hash, b.cast_at, b.choice, b.idempotency_key
-        FROM polls p CROSS JOIN unnest($3::bigint[]) AS i (participant_id)
-        LEFT JOIN LATERAL (
-            SELECT event_index, event_hash, cast_at, choice, idempotency_key FROM ballots
-            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round
-              AND participant_id = i.participant_id OFFSET 0) AS b ON true
-        WHERE p.tenant_id = $1 AND p.poll_id = $2",
-    types: &[Type::INT8, Type::INT8, Type::INT8_ARRAY],
-};
-
-/// Which poll a batch is for, and the generation that its items were judged at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
-    /// Whose poll.
-    pub tenant_id: i64,
-    /// Which poll.
-    pub poll_id: i64,
-    /// What the guard compares.
-    pub generation: i64,
-}
 
 /// What became of one item of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,25 +106,62 @@ pub enum Verdict {
     Stale,
 }
 
-/// Stores a batch on one poll, under its lock, in one transaction; one verdict for each item, in order. Of
-/// two items of one participant the first is the ballot and the second comes too late.
-pub async fn cast_batch(client: Object, target: Target, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {
+/// Ballots as the work of a [`Batcher`](crate::db::batch::Batcher).
+#[derive(Debug)]
+pub struct Casting;
+
+impl Work for Casting {
+    type Key = PollKey;
+    type Item = Cast;
+    type Verdict = Verdict;
+
+    const NAME: &'static str = "ballots";
+
+    fn tenant(key: &PollKey) -> i64 {
+        key.0
+    }
+
+    fn bytes(cast: &Cast) -> usize {
+        size_of::<Cast>()
+            + size_of_val(cast.choice.as_slice())
+            + cast.event.body.len()
+            + cast.idempotency_key.as_ref().map_or(0, String::len)
+    }
+
+    fn operations(cast: &Cast) -> [u64; 2] {
+        [cast.participant_id.cast_unsigned(); 2]
+    }
+
+    async fn run(&self, client: Object, key: &PollKey, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {
+        cast_batch(client, *key, items).await
+    }
+}
+
+/// Stores a batch on one poll, under its lock, in one transaction; one verdict for each item, in order. Of two items
+/// of one participant the first is stored and the second is to be judged again, as are those judged at an earlier
+/// generation than others: generations only grow.
+pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {
+    let (tenant_id, poll_id) = key;
     let lock = LOCK_POLL.prepare(&client).await?;
     let insert = INSERT_BALLOTS.prepare(&client).await?;
-    let update = UPDATE_RECORD_SIZE.prepare(&client).await?;
-    let reasons = LIST_REASONS.prepare(&client).await?;
-    let Target { tenant_id, poll_id, generation } = target;
 
-    let mut seen = HashSet::new();
-    let fresh: Vec<&Cast> = items.iter().filter(|item| seen.insert(item.participant_id)).collect();
-    let participant_ids: Vec<i64> = fresh.iter().map(|item| item.participant_id).collect();
-    let choices: Vec<String> = fresh.iter().map(|item| choice_text(&item.choice)).collect();
-    let hashes: Vec<&[u8]> = fresh.iter().map(|item| item.event.hash.as_slice()).collect();
-    let keys: Vec<Option<&str>> = fresh.iter().map(|item| item.idempotency_key.as_deref()).collect();
+    let generation = items.iter().map(|item| item.generation).max().unwrap_or_default();
+    let mut places = HashMap::with_capacity(items.len());
+    let mut sent = Vec::with_capacity(items.len());
+    for (place, item) in items.iter().enumerate() {
+        if item.generation == generation && !places.contains_key(&item.participant_id) {
+            places.insert(item.participant_id, place);
+            sent.push(item);
+        }
+    }
+    let participant_ids: Vec<i64> = sent.iter().map(|item| item.participant_id).collect();
+    let choices: Vec<String> = sent.iter().map(|item| choice_text(&item.choice)).collect();
+    let hashes: Vec<&[u8]> = sent.iter().map(|item| item.event.hash.as_slice()).collect();
+    let keys: Vec<Option<&str>> = sent.iter().map(|item| item.idempotency_key.as_deref()).collect();
 
     let tx = Tx::new(client, "cast");
     let client = tx.client();
-    let (begin, locked, inserted) = flight(
+    let (begun, locked, stored) = flight(
         3,
         join3(
             client.batch_execute(BEGIN),
@@ -144,90 +173,43 @@ pub async fn cast_batch(client: Object, target: Target, items: &[Cast]) -> Resul
         ),
     )
     .await;
-    begin?;
+    begun?;
     locked?;
-    let accepted = accepted_of(&inserted?, &fresh)?;
+    let rows = stored?;
+    flight(1, tx.commit()).await?;
 
-    let how_many = i64::try_from(accepted.len()).unwrap_or(i64::MAX);
-    let others: Vec<i64> = items.iter().map(|item| item.participant_id).collect();
-    let others = if accepted.len() == items.len() { Vec::new() } else { others };
-    let last = async |client: &Object| -> Result<Vec<Row>, db::Error> {
-        let (updated, rows) = join(
-            async {
-                if how_many == 0 {
-                    return Ok(0);
-                }
-                client.execute(&update, &[&tenant_id, &poll_id, &how_many]).await
-            },
-            async {
-                if others.is_empty() {
-                    return Ok(Vec::new());
-                }
-                client.query(&reasons, &[&tenant_id, &poll_id, &others]).await
-            },
-        )
-        .await;
-        updated?;
-        Ok(rows?)
-    };
-    let rows = flight(2, tx.commit_after(last)).await?;
-    verdicts(target, items, accepted, &rows)
+    // A poll that is gone has no row for anybody.
+    let absent = if rows.is_empty() { Verdict::NotOpen } else { Verdict::Stale };
+    let mut verdicts = vec![absent; items.len()];
+    for row in &rows {
+        let participant_id: i64 = row.try_get("participant_id")?;
+        let place = places.get(&participant_id).ok_or_else(|| unexpected("a row for nobody"))?;
+        verdicts[*place] = verdict(row, &items[*place])?;
+    }
+    Ok(verdicts)
 }
 
 /// RETURNING's order means nothing: rows are matched to items by participant.
-fn accepted_of(rows: &[Row], sent: &[&Cast]) -> Result<HashMap<i64, StoredBallot>, db::Error> {
-    let by_participant: HashMap<i64, &Cast> = sent.iter().map(|item| (item.participant_id, *item)).collect();
-    let mut accepted = HashMap::with_capacity(rows.len());
-    for row in rows {
-        let participant_id: i64 = row.try_get("participant_id")?;
-        let item = by_participant
-            .get(&participant_id)
-            .ok_or_else(|| unexpected("a stored ballot that nobody sent"))?;
-        let ballot = StoredBallot {
+fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
+    let Some(state) = row.try_get::<_, Option<&str>>("state")? else {
+        return Ok(Verdict::Accepted(StoredBallot {
             index: row.try_get("event_index")?,
             event_hash: item.event.hash.to_vec(),
             cast_at: row.try_get("cast_at")?,
             choice: item.choice.clone(),
             idempotency_key: item.idempotency_key.clone(),
-        };
-        accepted.insert(participant_id, ballot);
-    }
-    Ok(accepted)
-}
-
-fn verdicts(
-    target: Target,
-    items: &[Cast],
-    mut accepted: HashMap<i64, StoredBallot>,
-    reasons: &[Row],
-) -> Result<Vec<Verdict>, db::Error> {
-    let mut by_participant = HashMap::with_capacity(reasons.len());
-    for row in reasons {
-        let participant_id: i64 = row.try_get("participant_id")?;
-        by_participant.insert(participant_id, row);
-    }
-    items
-        .iter()
-        .map(|item| {
-            if let Some(ballot) = accepted.remove(&item.participant_id) {
-                return Ok(Verdict::Accepted(ballot));
-            }
-            by_participant.get(&item.participant_id).map_or(Ok(Verdict::NotOpen), |row| reason(target, row))
-        })
-        .collect()
-}
-
-fn reason(target: Target, row: &Row) -> Result<Verdict, db::Error> {
+        }));
+    };
     if let Some(ballot) = ballot_of(row)? {
         return Ok(Verdict::Before(ballot));
     }
     let generation: i64 = row.try_get("generation")?;
-    Ok(match word(row, "state", PollState::parse)? {
+    Ok(match PollState::parse(state).ok_or_else(|| unexpected("a poll in an unknown state"))? {
         PollState::Closed => Verdict::Closed,
         PollState::Draft | PollState::Cancelled => Verdict::NotOpen,
         PollState::Open if row.try_get("past_deadline")? => Verdict::Closed,
         PollState::Open if row.try_get("meeting_suspended")? => Verdict::Suspended,
-        PollState::Open if generation != target.generation => Verdict::Stale,
+        PollState::Open if generation != item.generation => Verdict::Stale,
         PollState::Open => return Err(unexpected("a ballot refused for no reason")),
     })
 }

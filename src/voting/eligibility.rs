@@ -64,6 +64,8 @@ pub struct Cast {
     pub idempotency_key: Option<String>,
     /// The event, hashed before the lock.
     pub event: Event,
+    /// The poll's generation that it was judged at.
+    pub generation: i64,
 }
 
 /// Why a ballot is not stored.
@@ -124,6 +126,7 @@ pub fn judge(poll: &PollStanding, voter: &VoterStanding, submission: Submission)
         choice: submission.choice,
         idempotency_key: submission.idempotency_key,
         event,
+        generation: poll.generation,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Voting: meetings, polls, participants, ballots, counts and results.
 //!
 //! Pure: `model`, `rules`, `weight`, `token`, `ballot`, `eligibility`, `count`, `record`. Under load:
-//! `submit`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
+//! `submit`, `known`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
 
 pub mod api;
 pub mod ballot;
@@ -11,6 +11,7 @@ pub mod count;
 pub mod due;
 pub mod eligibility;
 pub mod error;
+pub mod known;
 pub mod meetings;
 pub mod model;
 pub mod participants;
@@ -25,8 +26,11 @@ pub mod weight;
 
 pub use api::{ROUTES, router};
 
+use self::cast::Casting;
+use self::known::KnownPolls;
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::db::batch::Batcher;
 use crate::db::keyset::ListingEntry;
 use crate::db::statement::Statement;
 use crate::ids::Ids;
@@ -40,6 +44,10 @@ pub struct Voting {
     pub clock: Clock,
     /// Tokens, salts and record keys.
     pub ids: Ids,
+    /// Ballots on their way into the database.
+    pub casting: Batcher<Casting>,
+    /// Open polls and their voters.
+    pub known_polls: KnownPolls,
 }
 
 /// Every listing of this feature.
@@ -53,7 +61,7 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [cast::STATEMENTS, close::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
+    [cast::STATEMENTS, close::STATEMENTS, known::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
         .into_iter()
         .flatten()
         .copied()

@@ -1,4 +1,5 @@
-//! What a cast must know before the lock: poll, options and voter, read in one pipelined flight.
+//! What a cast must know before the lock: poll, options and voter, read in one pipelined flight. The answer of the
+//! database itself, for whatever `known` does not vouch for.
 //!
 //! The poll's generation is read first. Whatever is read after it is at least as new, so a generation
 //! that the guard still finds under the lock vouches for all of it.
@@ -20,7 +21,7 @@ use crate::db::statement::{Statement, flight};
 /// Every hot statement here.
 pub const STATEMENTS: &[&Statement] = &[&FIND_POLL, &LIST_OPTION_IDS, &FIND_VOTER];
 
-const FIND_POLL: Statement = Statement {
+pub(super) const FIND_POLL: Statement = Statement {
     name: "standing_find_poll",
     sql: "/* standing_find_poll */
         SELECT meeting_id, state, meeting_suspended, generation, round, ballot_kind,
@@ -29,7 +30,7 @@ const FIND_POLL: Statement = Statement {
     types: &[Type::INT8, Type::INT8],
 };
 
-const LIST_OPTION_IDS: Statement = Statement {
+pub(super) const LIST_OPTION_IDS: Statement = Statement {
     name: "standing_list_option_ids",
     sql: "/* standing_list_option_ids */
         SELECT option_id FROM poll_options WHERE tenant_id = $1 AND poll_id = $2 ORDER BY position",
@@ -93,17 +94,17 @@ impl Voting {
             return Ok(Standing::Unauthenticated);
         }
         let Some(poll) = poll else { return Ok(Standing::UnknownPoll) };
-        let option_ids = options.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-        let poll = poll_of(poll_id, option_ids, &poll)?;
+        let poll = poll_of(poll_id, &options, &poll)?;
         let voter = voter_of(token.participant_id, &voter)?;
         Ok(Standing::Found(poll, voter))
     }
 }
 
-fn poll_of(poll_id: i64, option_ids: Vec<i64>, row: &Row) -> Result<PollStanding, db::Error> {
+/// The poll in a row of [`FIND_POLL`], with the rows of [`LIST_OPTION_IDS`].
+pub(super) fn poll_of(poll_id: i64, options: &[Row], row: &Row) -> Result<PollStanding, db::Error> {
     Ok(PollStanding {
         poll_id,
-        option_ids,
+        option_ids: options.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?,
         meeting_id: row.try_get("meeting_id")?,
         state: word(row, "state", PollState::parse)?,
         meeting_suspended: row.try_get("meeting_suspended")?,

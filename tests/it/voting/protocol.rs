@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use resolute::voting::ballot::{Signatory, event_of};
-use resolute::voting::cast::{Target, Verdict, cast_batch};
+use resolute::voting::cast::{Verdict, cast_batch};
 use resolute::voting::eligibility::Cast;
 use resolute::voting::weight::Weight;
 use serde_json::json;
@@ -99,32 +99,39 @@ async fn each_item_of_a_batch_has_a_verdict_of_its_own() {
             event: event_of(number(&poll.id), 1, signatory, &choice),
             choice,
             idempotency_key: None,
+            generation: 2,
         }
     };
-    let target = Target { tenant_id: app.tenant("acme").await.id, poll_id: number(&poll.id), generation: 2 };
-    let items = [item(0, 0), item(1, 1), item(2, 1), item(0, 1), item(3, 0)];
+    let key = (app.tenant("acme").await.id, number(&poll.id));
+    let outdated = Cast { generation: 1, ..item(3, 1) };
+    let items = [item(0, 0), item(1, 1), item(2, 1), item(0, 1), outdated];
     let verdicts =
-        cast_batch(app.db().hot().await.expect("a connection"), target, &items).await.expect("a batch");
+        cast_batch(app.db().hot().await.expect("a connection"), key, &items).await.expect("a batch");
     let seen: Vec<(&str, i64)> = verdicts
         .iter()
         .map(|verdict| match verdict {
             Verdict::Accepted(ballot) => ("accepted", ballot.index),
             Verdict::Before(ballot) => ("before", ballot.index),
+            Verdict::Stale => ("stale", 0),
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(seen, [("accepted", 2), ("before", 1), ("accepted", 3), ("before", 2), ("accepted", 4)]);
-    let Verdict::Before(first) = &verdicts[3] else { panic!("checked above") };
-    assert_eq!(first.choice, items[0].choice, "of two ballots of one voter the first stands");
+    let expected = [("accepted", 2), ("before", 1), ("accepted", 3), ("stale", 0), ("stale", 0)];
+    assert_eq!(seen, expected, "a second ballot of a batch, and one judged earlier, are judged again");
 
-    let stale = Target { generation: 1, ..target };
-    let again = cast_batch(app.db().hot().await.expect("a connection"), stale, &[item(1, 0)]).await;
-    assert!(matches!(again.expect("a batch")[..], [Verdict::Before(_)]));
+    let cast = async |item: Cast| {
+        let verdicts = cast_batch(app.db().hot().await.expect("a connection"), key, &[item]).await;
+        verdicts.expect("a batch").remove(0)
+    };
+    let Verdict::Before(first) = cast(item(0, 1)).await else { panic!("it has voted") };
+    assert_eq!(first.choice, items[0].choice, "of two ballots of one voter the first stands");
+    let stale = Cast { generation: 1, ..item(1, 0) };
+    assert!(matches!(cast(stale).await, Verdict::Before(_)), "who has voted has voted");
     let result = hall.close(&poll).await.expect(200).json();
-    assert_eq!(result["cast"]["heads"], 4);
-    assert_eq!(result["record"]["closed_event_index"], 5);
-    let late = cast_batch(app.db().hot().await.expect("a connection"), target, &[item(3, 0)]).await;
-    assert!(matches!(late.expect("a batch")[..], [Verdict::Before(_)]));
+    assert_eq!(result["cast"]["heads"], 3);
+    assert_eq!(result["record"]["closed_event_index"], 4);
+    assert!(matches!(cast(item(2, 0)).await, Verdict::Before(_)));
+    assert_eq!(cast(item(3, 0)).await, Verdict::Closed);
 }
 
 #[tokio::test]
@@ -140,10 +147,10 @@ async fn a_stale_generation_stores_nothing() {
         event: event_of(number(&poll.id), 1, signatory, &choice),
         choice,
         idempotency_key: None,
+        generation: 1,
     };
-    let tenant_id = app.tenant("acme").await.id;
-    let target = Target { tenant_id, poll_id: number(&poll.id), generation: 1 };
-    let verdicts = cast_batch(app.db().hot().await.expect("a connection"), target, &[item]).await;
+    let key = (app.tenant("acme").await.id, number(&poll.id));
+    let verdicts = cast_batch(app.db().hot().await.expect("a connection"), key, &[item]).await;
     assert_eq!(verdicts.expect("a batch"), [Verdict::Stale]);
     assert_eq!(hall.stored(&poll).await, 0);
 }
@@ -241,7 +248,7 @@ async fn a_database_that_is_away_is_503_and_everything_returns_with_it() {
 }
 
 #[tokio::test]
-async fn a_voter_who_hangs_up_leaves_no_half_ballot() {
+async fn a_voter_who_hangs_up_leaves_a_whole_ballot_or_none() {
     let app = TestApp::start().await;
     let hall = Hall::seated(&app, 2).await;
     let poll = hall.poll(&["A"], json!({})).await;
@@ -250,10 +257,40 @@ async fn a_voter_who_hangs_up_leaves_no_half_ballot() {
     run(&mut holder, lock).await;
     let hung_up = tokio::time::timeout(Duration::from_millis(300), poll.cast(&hall.voters[0], 0)).await;
     assert!(hung_up.is_err(), "the cast was waiting for the lock");
-    run(&mut holder, "ROLLBACK".to_owned()).await;
-    assert_eq!(poll.cast(&hall.voters[1], 0).await.expect(201).json()["index"], 1);
-    assert_eq!(hall.stored(&poll).await, 1);
-    poll.cast(&hall.voters[0], 0).await.expect(201);
+    // It arrives while the first one's transaction waits, so its own comes after that.
+    let second = poll.cast(&hall.voters[1], 0);
+    let released = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        run(&mut holder, "ROLLBACK".to_owned()).await;
+    };
+    let (second, ()) = futures_util::future::join(second, released).await;
+    assert_eq!(second.expect(201).json()["index"], 2);
+    assert_eq!(hall.stored(&poll).await, 2);
+    let first = poll.cast(&hall.voters[0], 0).await.expect_problem(409, "already_voted");
+    assert_eq!(first.json()["first"]["index"], 1, "the ballot was under way, and is whole");
+}
+
+#[tokio::test]
+async fn a_voter_who_hangs_up_before_the_transaction_begins_has_not_voted() {
+    let app = TestApp::start().await;
+    let hall = Hall::seated(&app, 2).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let mut holder = TestDatabase::connect(app.target()).await;
+    let lock = format!("BEGIN; SELECT 1 FROM polls WHERE poll_id = {} FOR UPDATE", poll.id);
+    run(&mut holder, lock).await;
+    let waits_behind = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::timeout(Duration::from_millis(200), poll.cast(&hall.voters[1], 0)).await
+    };
+    let released = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        run(&mut holder, "ROLLBACK".to_owned()).await;
+    };
+    let (first, hung_up, ()) =
+        futures_util::future::join3(poll.cast(&hall.voters[0], 0), waits_behind, released).await;
+    first.expect(201);
+    assert!(hung_up.is_err(), "it was waiting for the next batch");
+    assert_eq!(poll.cast(&hall.voters[1], 0).await.expect(201).json()["index"], 2);
 }
 
 #[tokio::test]
