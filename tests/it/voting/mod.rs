@@ -1,6 +1,7 @@
 //! Voting through the real router, on a real database.
 
 mod barrier;
+mod batches;
 mod casting;
 mod deadlines;
 mod hostile;

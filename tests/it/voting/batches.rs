@@ -1,0 +1,250 @@
+//! Group commit as voters see it: one that cannot be stored costs nobody else, deadlocks are invisible, what is
+//! remembered of a poll is never believed too long, and full queues answer at once.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join, join_all};
+use resolute::config::Config;
+use resolute::db;
+use resolute::voting::ballot::{Signatory, event_of};
+use resolute::voting::cast::Verdict;
+use resolute::voting::eligibility::Cast;
+use resolute::voting::weight::Weight;
+use serde_json::json;
+use sqlx::AssertSqlSafe;
+use uuid::Uuid;
+
+use super::{Hall, Poll, with_status};
+use crate::support::TestApp;
+use crate::support::database::TestDatabase;
+
+async fn run(connection: &mut sqlx::PgConnection, sql: String) {
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.expect("SQL of the test");
+}
+
+fn number(text: &str) -> i64 {
+    text.parse().expect("an id")
+}
+
+/// Judged ballots, one a voter, as they come to the queue.
+fn ballots(hall: &Hall<'_>, poll: &Poll) -> Vec<Cast> {
+    let choice = vec![number(&poll.options[0])];
+    hall.participants
+        .iter()
+        .enumerate()
+        .map(|(at, participant)| {
+            let signatory = Signatory { record_key: Uuid::from_u128(at as u128), weight: Weight::ONE };
+            Cast {
+                participant_id: number(participant),
+                event: event_of(number(&poll.id), 1, signatory, &choice),
+                choice: choice.clone(),
+                idempotency_key: None,
+                generation: 2,
+            }
+        })
+        .collect()
+}
+
+/// Holds a poll, so that what is submitted meanwhile gathers, for this long.
+async fn held(app: &TestApp, poll: &Poll, time: Duration) {
+    let mut holder = TestDatabase::connect(app.target()).await;
+    run(&mut holder, format!("BEGIN; SELECT 1 FROM polls WHERE poll_id = {} FOR UPDATE", poll.id)).await;
+    tokio::time::sleep(time).await;
+    run(&mut holder, "ROLLBACK".to_owned()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_poison_item_in_a_hundred_costs_the_others_nothing() {
+    let app = TestApp::start().await;
+    let hall = Hall::seated(&app, 100).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let key = (app.tenant("acme").await.id, number(&poll.id));
+    let mut items = ballots(&hall, &poll);
+    // Longer than the table allows; no route lets it through.
+    items[37].idempotency_key = Some("k".repeat(300));
+    let casting = &app.app.voting.casting;
+    let cast = async |item| {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        casting.submit(&key, item).await
+    };
+    let (answers, ()) =
+        join(join_all(items.into_iter().map(cast)), held(&app, &poll, Duration::from_millis(300))).await;
+    for (at, answer) in answers.iter().enumerate() {
+        match answer {
+            Ok(Verdict::Accepted(_)) => assert_ne!(at, 37),
+            Err(db::Error::CheckViolation { constraint }) => {
+                assert_eq!((at, constraint.as_str()), (37, "ballots_idempotency_key_length"));
+            }
+            other => panic!("{at}: {other:?}"),
+        }
+    }
+    assert_eq!(hall.stored(&poll).await, 99);
+    let stats = casting.stats(None);
+    assert!(stats.largest > 10, "they were written together: {stats:?}");
+    let closed = hall.close(&poll).await.expect(200).json();
+    assert_eq!(closed["record"]["closed_event_index"], 100, "no gap where the poison was tried");
+}
+
+/// The ballots' transaction fails in the middle, COMMIT answers ROLLBACK without an error: nobody is told of success.
+#[tokio::test]
+async fn a_commit_that_is_a_rollback_acknowledges_nothing() {
+    let app = TestApp::start().await;
+    let hall = Hall::seated(&app, 1).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let mut owner = TestDatabase::connect(app.target()).await;
+    run(
+        &mut owner,
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'on purpose'; END $$;
+         CREATE TRIGGER fail AFTER INSERT ON ballots FOR EACH STATEMENT EXECUTE FUNCTION fail()"
+            .to_owned(),
+    )
+    .await;
+    poll.cast(&hall.voters[0], 0).await.expect_problem(500, "internal");
+    run(
+        &mut owner,
+        "DROP TRIGGER fail ON ballots;
+         CREATE CONSTRAINT TRIGGER fail AFTER INSERT ON ballots DEFERRABLE INITIALLY DEFERRED
+         FOR EACH ROW EXECUTE FUNCTION fail()"
+            .to_owned(),
+    )
+    .await;
+    poll.cast(&hall.voters[0], 0).await.expect_problem(500, "internal");
+    assert_eq!(hall.stored(&poll).await, 0);
+    run(&mut owner, "DROP TRIGGER fail ON ballots".to_owned()).await;
+    poll.cast(&hall.voters[0], 0).await.expect(201);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_deadlock_is_run_again_and_no_voter_notices() {
+    let app = TestApp::start().await;
+    let hall = Hall::seated(&app, 3).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let mut other = TestDatabase::connect(app.target()).await;
+    // A row of the voter's that is never committed: the batch waits for it with the poll locked …
+    run(
+        &mut other,
+        format!(
+            "SET deadlock_timeout = '10s'; BEGIN;
+             INSERT INTO ballots (tenant_id, poll_id, participant_id, event_index, cast_at, round, choice, event_hash)
+             SELECT tenant_id, poll_id, {}, 99, now(), 1, '[]', sha256('') FROM polls WHERE poll_id = {}",
+            hall.participants[0], poll.id
+        ),
+    )
+    .await;
+    let closing_the_circle = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        // … and the other one now waits for the poll. PostgreSQL ends the batch after its second.
+        run(&mut other, format!("SELECT 1 FROM polls WHERE poll_id = {} FOR UPDATE", poll.id)).await;
+        run(&mut other, "ROLLBACK".to_owned()).await;
+    };
+    let (answers, ()) = join(hall.all_cast(&poll, |_| 0), closing_the_circle).await;
+    assert_eq!(with_status(&answers, 201), 3);
+    assert_eq!(hall.stored(&poll).await, 3);
+}
+
+/// A token is reissued by another server, a participant removed, the meeting interrupted, between the moment at which
+/// this server remembered the poll and the cast.
+#[tokio::test]
+async fn what_another_server_changed_since_the_poll_was_remembered_counts() {
+    let app = TestApp::start().await;
+    let other = app.twin();
+    let hall = Hall::seated(&app, 4).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    poll.cast(&hall.voters[0], 0).await.expect(201);
+    assert!(!app.app.voting.known_polls.is_empty(), "the poll is remembered");
+
+    let chair = other.bearer(hall.chair.token());
+    let path = |participant: usize| format!("/api/v1/participants/{}", hall.participants[participant]);
+    let reissued = chair.post(&format!("{}/token", path(1)), json!({})).await.expect(201).json();
+    poll.cast(&hall.voters[1], 0).await.expect_problem(401, "unauthenticated");
+    poll.cast(&app.bearer(reissued["token"].as_str().expect("a token")), 0).await.expect(201);
+
+    let revision = chair.get(&path(2)).await.expect(200);
+    chair.with("if-match", revision.header("etag")).delete(&path(2)).await.expect(204);
+    poll.cast(&hall.voters[2], 0).await.expect_problem(401, "unauthenticated");
+
+    let step = format!("/api/v1/meetings/{}/state", hall.meeting);
+    chair.post(&step, json!({"state": "suspended"})).await.expect(200);
+    poll.cast(&hall.voters[3], 0).await.expect_problem(409, "meeting_suspended");
+    chair.post(&step, json!({"state": "active"})).await.expect(200);
+    poll.cast(&hall.voters[3], 0).await.expect(201);
+
+    chair.post(&poll.path("/close"), json!({})).await.expect(200);
+    poll.cast(&hall.voters[0], 0).await.expect_problem(409, "already_voted");
+    assert_eq!(hall.stored(&poll).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_electorate_that_is_too_large_to_be_remembered_votes_all_the_same() {
+    let mut config = Config::default();
+    config.cache.voters = 20;
+    let app = TestApp::with_config(config).await;
+    let hall = Hall::seated(&app, 40).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    assert_eq!(with_status(&hall.all_cast(&poll, |_| 0).await, 201), 40);
+    assert!(app.app.voting.known_polls.len() <= 20);
+    let others = [hall.poll(&["B"], json!({})).await, hall.poll(&["C"], json!({})).await];
+    for other in &others {
+        assert_eq!(with_status(&hall.all_cast(other, |_| 0).await, 201), 40);
+    }
+    assert!(app.app.voting.known_polls.len() <= 20);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_full_queue_answers_at_once_and_what_was_refused_can_be_sent_again() {
+    let mut config = Config::default();
+    config.write.queue_bytes = 8_000;
+    let app = TestApp::with_config(config).await;
+    let hall = Hall::seated(&app, 60).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    poll.cast(&hall.voters[0], 0).await.expect(201);
+    let burst = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let begun = Instant::now();
+        let timed = async |voter| (poll.cast(voter, 0).await, begun.elapsed());
+        join_all(hall.voters[1..].iter().map(timed)).await
+    };
+    let (answers, ()) = join(burst, held(&app, &poll, Duration::from_millis(1500))).await;
+    let mut refused = 0;
+    for (answer, time) in &answers {
+        if answer.status == 201 {
+            continue;
+        }
+        refused += 1;
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"));
+        assert!(*time < Duration::from_millis(1000), "refused after {time:?}");
+    }
+    assert!(refused > 10, "{refused} were refused");
+    assert_eq!(app.app.voting.casting.stats(None).refused, refused);
+    for voter in &hall.voters {
+        let again = poll.cast(voter, 0).await.status.as_u16();
+        assert!([201, 409].contains(&again), "{again}");
+    }
+    assert_eq!(hall.stored(&poll).await, 60);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_ballot_that_waits_too_long_is_given_back_and_nothing_of_it_is_stored_later() {
+    let mut config = Config::default();
+    config.write.queue_wait_ms = 300;
+    let app = TestApp::with_config(config).await;
+    let hall = Hall::seated(&app, 2).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let second = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let begun = Instant::now();
+        let answer = poll.cast(&hall.voters[1], 0).await;
+        (answer, begun.elapsed())
+    };
+    let first = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        poll.cast(&hall.voters[0], 0).await
+    };
+    let (((late, time), first), ()) =
+        join(join(second, first), held(&app, &poll, Duration::from_millis(1500))).await;
+    first.expect(201);
+    late.expect_problem(503, "unavailable");
+    assert!(time < Duration::from_millis(1000), "{time:?}");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(hall.stored(&poll).await, 1);
+}
