@@ -28,6 +28,7 @@ pub use api::{ROUTES, router};
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::db::keyset::ListingEntry;
+use crate::db::quota::Defaults;
 use crate::db::statement::Statement;
 use crate::ids::Ids;
 
@@ -40,6 +41,8 @@ pub struct Voting {
     pub clock: Clock,
     /// Tokens, salts and record keys.
     pub ids: Ids,
+    /// What tenants may have that have no quotas of their own.
+    pub quotas: Defaults,
 }
 
 /// Every listing of this feature.
