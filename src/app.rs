@@ -17,6 +17,7 @@ use crate::db::batch::{self, Batcher, Bounds, Turns};
 use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
 use crate::db::notify::{self, Hearing, Message};
+use crate::db::quota::Defaults;
 use crate::db::statement::Statement;
 use crate::db::{Db, audit, headroom, idempotency};
 use crate::http::cursor::Cursors;
@@ -156,16 +157,18 @@ impl App {
     ) -> Self {
         let settings = headroom::Settings::from(&config.headroom);
         let headroom = Arc::new(headroom::Monitor::new(db.management().clone(), settings));
+        let quotas = Defaults::from(&config.quotas);
         let turns = Turns::for_pool(db.hot_connections());
         let bounds = Bounds::from(&config.write);
         let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns, bounds);
         let known_polls = KnownPolls::new(config.cache.voters);
-        let voting = Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone(), casting, known_polls };
+        let voting =
+            Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone(), quotas, casting, known_polls };
         let (pool, kinds) = (db.management().clone(), job_kinds(voting.clone()));
         let jobs = Worker::new(pool, kinds, ids.clone(), tasks.clone(), Pace::default());
         let hearing = Hearing::new();
         let resolver = Resolver::new(db.clone(), &config.cache, hearing.clone());
-        let keys = Keys::new(db.clone(), clock.clone(), &config.cache);
+        let keys = Keys::new(db.clone(), clock.clone(), &config.cache, &config.quotas);
         Self {
             config,
             db,
@@ -205,16 +208,17 @@ impl App {
     /// What the public listener serves.
     pub fn public_router(&self) -> Router {
         let Self { db, clock, ids, keys, .. } = self.clone();
-        let purls =
-            Purls::new(db.clone(), clock.clone(), self.resolver.clone(), &self.config.server.origin());
+        let (origin, quotas) = (self.config.server.origin(), Defaults::from(&self.config.quotas));
+        let purls = Purls::new(db.clone(), clock.clone(), self.resolver.clone(), &origin, quotas);
+        let tenancy = Tenancy { db: db.clone(), clock, ids, keys, quotas: self.config.quotas.clone() };
         let mut router = self
             .health()
             .merge(problem_docs::router(&problem_codes()))
             .merge(api_docs::router(&operations()))
-            .merge(secret::router(db.clone()))
+            .merge(secret::router(db))
             .merge(purl::router(purls.clone()))
             .merge(voting::router(self.voting.clone()))
-            .merge(tenancy::router(Tenancy { db, clock, ids, keys }));
+            .merge(tenancy::router(tenancy));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }

@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 
 use crate::app::App;
-use crate::db::{self, audit::Actor};
+use crate::db::{self, audit::Actor, quota::Defaults};
 use crate::http::auth::Scope;
 use crate::purl::domain_path::DomainPath;
 use crate::purl::model::Policies;
@@ -64,7 +64,8 @@ async fn make(app: &App) -> anyhow::Result<ApiKey> {
         created_by: None,
         created_at: now,
     };
-    insert_domain(&mut tx, Creator::CommandLine { tenant_id: tenant.tenant_id }, &domain).await?;
+    let quotas = Defaults::from(&app.config.quotas);
+    insert_domain(&mut tx, Creator::CommandLine { tenant_id: tenant.tenant_id }, &domain, &quotas).await?;
     let key = ApiKey::generate(&app.ids, now);
     let new = NewKey {
         api_key_id: key.id(),

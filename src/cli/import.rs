@@ -13,6 +13,7 @@ use serde_json::json;
 use super::database::Place;
 use super::{Outcome, shown};
 use crate::clock::Clock;
+use crate::db::quota::Defaults;
 use crate::ids::Ids;
 use crate::purl::import::report::{self, Line, Watcher};
 use crate::purl::import::run::{FileReport, Import, Options};
@@ -66,6 +67,7 @@ async fn import(args: &CsvArgs, place: &Place, db: &crate::db::Db) -> Outcome {
         ids: &Ids::os(),
         own: &own,
         tenant_id: tenant.tenant_id,
+        quotas: Defaults::from(&place.config.quotas),
         options: Options { dry_run: args.dry_run, resume: args.resume, partial: args.partial },
     };
     let mut clean = true;

@@ -11,6 +11,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, Vec<String>> {
     let (mut faults, mut warnings) = (Vec::new(), Vec::new());
     server(config, &mut faults, &mut warnings);
     limits(config, &mut faults);
+    quotas(config, &mut faults);
     database(config, &mut faults, &mut warnings);
     write(config, &mut faults, &mut warnings);
     cache(config, &mut faults);
@@ -82,6 +83,24 @@ fn limits(config: &Config, faults: &mut Vec<String>) {
         within(faults, name, value.into(), range);
     }
 }
+
+fn quotas(config: &Config, faults: &mut Vec<String>) {
+    let quotas = &config.quotas;
+    for (name, value) in [
+        ("quotas.domains", quotas.domains),
+        ("quotas.names", quotas.names),
+        ("quotas.meetings", quotas.meetings),
+        ("quotas.participants", quotas.participants),
+        ("quotas.api_keys", quotas.api_keys),
+    ] {
+        within(faults, name, value, 0..=MOST_OF_A_QUOTA);
+    }
+    within(faults, "quotas.requests_per_second", quotas.requests_per_second.into(), 0..=1_000_000);
+    within(faults, "quotas.requests_burst", quotas.requests_burst.into(), 1..=1_000_000);
+}
+
+/// Highest quota: beyond it JavaScript loses integers.
+pub const MOST_OF_A_QUOTA: u64 = 9_007_199_254_740_991;
 
 /// Longest time-out in seconds; clocks and PostgreSQL overflow far beyond it.
 const DAY: u64 = 86_400;

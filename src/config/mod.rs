@@ -24,6 +24,8 @@ pub struct Config {
     pub ops: Ops,
     /// How often somebody may ask.
     pub limits: Limits,
+    /// How much a tenant may have.
+    pub quotas: Quotas,
     /// PostgreSQL: where it is and how it is used.
     pub database: Database,
     /// How writes are gathered into transactions.
@@ -83,6 +85,25 @@ pub struct Limits {
     pub address_per_second: u32,
     /// The same at once.
     pub address_burst: u32,
+}
+
+/// `[quotas]`: what a tenant may have unless it has quotas of its own; 0: no limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quotas {
+    /// Domains.
+    pub domains: u64,
+    /// Names in all of its domains, tombstones included.
+    pub names: u64,
+    /// Meetings, over included.
+    pub meetings: u64,
+    /// Participants of all meetings, those who left included.
+    pub participants: u64,
+    /// API keys that are neither revoked nor expired.
+    pub api_keys: u64,
+    /// Requests a second with all of its API keys together, in the long run, at each server.
+    pub requests_per_second: u32,
+    /// The same at once.
+    pub requests_burst: u32,
 }
 
 /// `[database]`
@@ -188,6 +209,20 @@ impl Default for Ops {
 impl Default for Limits {
     fn default() -> Self {
         Self { key_per_second: 600, key_burst: 2_000, address_per_second: 5, address_burst: 50 }
+    }
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            domains: 10_000,
+            names: 0,
+            meetings: 100_000,
+            participants: 1_000_000,
+            api_keys: 1_000,
+            requests_per_second: 0,
+            requests_burst: 10_000,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod keyset;
 pub mod migrate;
 pub mod notify;
 pub mod pools;
+pub mod quota;
 pub mod reachability;
 pub mod statement;
 pub mod tls;

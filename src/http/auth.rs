@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::problem::Problem;
 use super::problem_codes as codes;
-use super::rate_limit::Visit;
+use super::rate_limit::{Policy, Visit};
 use crate::db::audit::{Actor, Author, SERVICE};
 use crate::telemetry::request;
 
@@ -66,6 +66,8 @@ pub struct Caller {
     pub scope: Scope,
     /// Ids of the domains it is limited to (with all below them); None: no limit.
     pub domains: Option<Arc<[i64]>>,
+    /// How often all callers of the tenant together may come; None: no limit.
+    pub requests: Option<Policy>,
 }
 
 impl Caller {
@@ -92,6 +94,14 @@ impl Identity {
     pub fn key_id(&self) -> Uuid {
         match self {
             Self::Operator { key_id } | Self::Tenant(Caller { key_id, .. }) => *key_id,
+        }
+    }
+
+    /// The tenant that shares a limit of requests, with the limit; None where there is none.
+    fn shared_limit(&self) -> Option<(i64, Policy)> {
+        match self {
+            Self::Operator { .. } => None,
+            Self::Tenant(caller) => caller.requests.map(|policy| (caller.tenant_id, policy)),
         }
     }
 
@@ -136,7 +146,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Identity {
             .ok_or_else(|| Problem::new(&codes::INTERNAL).source("no authenticator on this route"))?;
         let identity = check(token).await?.ok_or_else(unauthenticated)?;
         if let Some(visit) = parts.extensions.get::<Visit>() {
-            visit.admit(identity.key_id())?;
+            visit.admit(identity.key_id(), identity.shared_limit())?;
         }
         if let Self::Tenant(caller) = &identity {
             request::note_tenant(caller.tenant_id);

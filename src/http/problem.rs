@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::problem_codes as codes;
-use crate::db;
+use crate::db::{self, quota};
 use crate::telemetry::request;
 
 /// A kind of problem: one row of docs/problems.md.
@@ -183,6 +183,17 @@ impl From<db::Error> for Problem {
             _ => Self::new(&codes::INTERNAL),
         };
         problem.source(error)
+    }
+}
+
+impl From<quota::Exceeded> for Problem {
+    fn from(exceeded: quota::Exceeded) -> Self {
+        Self::new(&codes::QUOTA_EXCEEDED)
+            .detail(exceeded.to_string())
+            .member("quota", exceeded.quota.as_str())
+            .member("limit", exceeded.limit)
+            .member("used", exceeded.used)
+            .member("wanted", exceeded.wanted)
     }
 }
 

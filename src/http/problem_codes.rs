@@ -66,6 +66,13 @@ pub const REQUEST_TIMEOUT: ProblemCode = ProblemCode {
     title: "The request took too long",
     help: "The server gave up on this request. A write may or may not have happened: read the resource before trying again, or repeat with the same Idempotency-Key where the route takes one.",
 };
+/// 409 where a tenant has as much as it may have.
+pub const QUOTA_EXCEEDED: ProblemCode = ProblemCode {
+    code: "quota_exceeded",
+    status: 409,
+    title: "The tenant has no room for this",
+    help: "`quota` names what the tenant may have no more of, `limit` how many it may have, `used` how many it has (counted no further than one beyond the limit) and `wanted` how many this would add. Nothing was made. The operator sets the limits; `GET /api/v1/quotas` shows them.",
+};
 /// 412.
 pub const PRECONDITION_FAILED: ProblemCode = ProblemCode {
     code: "precondition_failed",
@@ -113,7 +120,7 @@ pub const RATE_LIMITED: ProblemCode = ProblemCode {
     code: "rate_limited",
     status: 429,
     title: "Too often",
-    help: "Nothing was done. Try again after `Retry-After` seconds; `RateLimit-Policy` says what is allowed and `RateLimit` what is left of it. Limited are the requests of an API key, writes without a credential, and credentials that are wrong.",
+    help: "Nothing was done. Try again after `Retry-After` seconds; `RateLimit-Policy` says what is allowed and `RateLimit` what is left of it. Limited are the requests of an API key and, where the operator says so, those of a tenant, writes without a credential, and credentials that are wrong.",
 };
 /// 500.
 pub const INTERNAL: ProblemCode = ProblemCode {
@@ -147,6 +154,7 @@ pub const ALL: &[&ProblemCode] = &[
     &FORBIDDEN,
     &NOT_FOUND,
     &METHOD_NOT_ALLOWED,
+    &QUOTA_EXCEEDED,
     &PRECONDITION_FAILED,
     &BODY_TOO_LARGE,
     &UNSUPPORTED_MEDIA_TYPE,

@@ -37,9 +37,10 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [directory::STATEMENTS, resolve::STATEMENTS, write::STATEMENTS, import::statements::STATEMENTS]
+    [directory::STATEMENTS, resolve::STATEMENTS, import::statements::STATEMENTS]
         .into_iter()
         .flatten()
         .copied()
+        .chain(write::statements())
         .collect()
 }

@@ -94,7 +94,7 @@ pub const ALL: &[Metric] = &[
     Metric::gauge(HTTP_CONNECTIONS, "Open connections, by listener."),
     Metric::counter(
         RATE_LIMITED,
-        "Requests refused for coming too often, by policy (key, address, credential).",
+        "Requests refused for coming too often, by policy (key, tenant, address, credential).",
     ),
     Metric::seconds(DB_TRANSACTION_SECONDS, "Time of a hot-path transaction, by its name and outcome."),
     Metric::gauge(DB_POOL_CONNECTIONS, "Connections, by pool and state (open, idle)."),

@@ -16,6 +16,7 @@ use crate::db::cache::{Cache, Lookup};
 use crate::db::notify::Message;
 use crate::db::{Db, Error};
 use crate::http::auth::{Authenticator, Caller, Identity, Scope};
+use crate::http::rate_limit::Policy;
 
 /// How long a key is believed from the start of its read: a revocation counts everywhere within this time,
 /// whether it is heard of or not.
@@ -29,6 +30,7 @@ const NOTED: time::Duration = time::Duration::minutes(10);
 pub struct Keys {
     db: Db,
     clock: Clock,
+    requests: (u32, u32),
     known: Arc<Cache<Uuid, Arc<Known>>>,
 }
 
@@ -42,8 +44,9 @@ struct Known {
 
 impl Keys {
     /// Knows none yet.
-    pub fn new(db: Db, clock: Clock, settings: &config::Cache) -> Self {
-        Self { db, clock, known: Arc::new(Cache::new("keys", settings.keys)) }
+    pub fn new(db: Db, clock: Clock, settings: &config::Cache, quotas: &config::Quotas) -> Self {
+        let requests = (quotas.requests_per_second, quotas.requests_burst);
+        Self { db, clock, requests, known: Arc::new(Cache::new("keys", settings.keys)) }
     }
 
     /// The check that `http` calls.
@@ -69,10 +72,19 @@ impl Keys {
         Ok(match (Scope::parse(&stored.scope), stored.tenant_id) {
             (Some(Scope::Operator), None) => Some(Identity::Operator { key_id: key.id() }),
             (Some(scope), Some(tenant_id)) => {
-                Some(Identity::Tenant(Caller { tenant_id, key_id: key.id(), scope, domains }))
+                let requests = self.policy(stored);
+                Some(Identity::Tenant(Caller { tenant_id, key_id: key.id(), scope, domains, requests }))
             }
             _ => None,
         })
+    }
+
+    /// How often the tenant of a key may come: what it has of its own, else what is configured.
+    fn policy(&self, stored: &KeySecret) -> Option<Policy> {
+        let own =
+            |number: Option<i32>, default| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(default);
+        let (per_second, burst) = self.requests;
+        Policy::new("tenant", own(stored.requests_per_second, per_second), own(stored.requests_burst, burst))
     }
 
     /// A key was revoked by this process: the next request reads it again.

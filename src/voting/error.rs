@@ -3,7 +3,7 @@
 use super::ballot::Fault;
 use super::model::MeetingState;
 use super::rules::IllegalStep;
-use crate::db;
+use crate::db::{self, quota::Exceeded};
 
 /// The refusals of everything but casting.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +44,9 @@ pub enum VotingError {
     /// Only a counted result is published.
     #[error("the result is not counted yet: close the poll")]
     NotCounted,
+    /// The tenant has as many as it may have.
+    #[error(transparent)]
+    Quota(#[from] Exceeded),
     /// From the database.
     #[error(transparent)]
     Db(#[from] db::Error),

@@ -14,9 +14,10 @@ use super::close::close_within;
 use super::error::VotingError;
 use super::model::MeetingState;
 use super::rules;
-use super::store::meetings::{Meeting, find_meeting, insert_meeting};
+use super::store::meetings::{Meeting, count_meetings, find_meeting, insert_meeting};
 use crate::db;
 use crate::db::audit::{self, Act, Author};
+use crate::db::quota::{self, Quota};
 use crate::db::statement::Statement;
 use crate::db::tx::Tx;
 
@@ -84,7 +85,7 @@ const UPDATE_STATE: Statement = Statement {
 };
 
 impl Voting {
-    /// Makes a meeting in draft.
+    /// Makes a meeting in draft, if the tenant's quota has room.
     pub async fn create_meeting(
         &self,
         tx: &mut PgConnection,
@@ -92,6 +93,9 @@ impl Voting {
         title: &str,
     ) -> Result<Meeting, VotingError> {
         let (tenant_id, now) = (author.tenant_id, self.clock.now());
+        if let Some(limit) = quota::lock(tx, tenant_id, Quota::Meetings, &self.quotas).await? {
+            limit.admit(count_meetings(tx, tenant_id, limit.count_to()).await?, 1)?;
+        }
         let meeting_id = insert_meeting(tx, tenant_id, title, now).await?;
         audit::insert(tx, author, now, &[Act::new("meeting.created", &meeting_id)]).await?;
         find_meeting(tx, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)

@@ -32,6 +32,7 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::db::batch::Batcher;
 use crate::db::keyset::ListingEntry;
+use crate::db::quota::Defaults;
 use crate::db::statement::Statement;
 use crate::ids::Ids;
 
@@ -48,6 +49,8 @@ pub struct Voting {
     pub casting: Batcher<Casting>,
     /// Open polls and their voters.
     pub known_polls: KnownPolls,
+    /// What tenants may have that have no quotas of their own.
+    pub quotas: Defaults,
 }
 
 /// Every listing of this feature.

@@ -14,6 +14,7 @@ use super::token::MintedToken;
 use super::weight::Weight;
 use crate::db;
 use crate::db::audit::{self, Act, Author};
+use crate::db::quota::{self, Quota};
 
 /// Most participants that one call adds.
 pub const MOST_AT_ONCE: usize = 5_000;
@@ -72,7 +73,7 @@ fn keys_of(entry: &NewParticipant) -> impl Iterator<Item = (&'static str, String
 }
 
 impl Voting {
-    /// Adds them all or none. `pointer` names a field of an entry in the caller's body, for faults.
+    /// Adds them all or none, if the tenant's quota has room. `pointer` names a field of an entry in the caller's body, for faults.
     pub async fn add_participants(
         &self,
         tx: &mut PgConnection,
@@ -82,6 +83,7 @@ impl Voting {
         pointer: impl Fn(usize, &str) -> String,
     ) -> Result<Vec<Added>, VotingError> {
         let (tenant_id, now) = (author.tenant_id, self.clock.now());
+        let limit = quota::lock(tx, tenant_id, Quota::Participants, &self.quotas).await?;
         self.lock_changeable(tx, tenant_id, meeting_id).await?;
         let emails: Vec<String> =
             entries.iter().filter_map(|entry| entry.email.as_deref().map(email_key)).collect();
@@ -108,6 +110,10 @@ impl Voting {
             return Err(VotingError::ParticipantExists(faults));
         }
         let how_many = i64::try_from(entries.len()).unwrap_or(i64::MAX);
+        if let Some(limit) = limit {
+            let used = participants::count_participants(tx, tenant_id, limit.count_to()).await?;
+            limit.admit(used, how_many)?;
+        }
         let ids = participants::reserve_ids(tx, how_many).await?;
         let added: Vec<Added> = ids
             .into_iter()

@@ -17,6 +17,7 @@ mod openapi;
 mod outage;
 mod process;
 mod purl;
+mod quotas;
 mod routes;
 mod support;
 mod tenancy;

@@ -1,4 +1,4 @@
-//! Who may ask how often. Three policies: requests of an API key; writes without a credential, and credentials that
+//! Who may ask how often. Four policies: requests of an API key; those of a tenant, with all its keys; writes without a credential, and credentials that
 //! are wrong, of a client address; wrong credentials that claim to be one key or participant.
 //!
 //! A ballot token that is right is never refused: a hall has one public address. Neither is a key that was right
@@ -17,7 +17,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use metrics::counter;
 use uuid::Uuid;
 
-use self::gcra::{Policy, Standing};
+pub use self::gcra::Policy;
+use self::gcra::Standing;
 use self::table::Table;
 use super::auth::bearer;
 use super::client::{self, Block};
@@ -51,6 +52,7 @@ struct Inner {
     trusted: Networks,
     recognise: fn(&str) -> Claim,
     keys: Table<Uuid>,
+    tenants: Table<i64>,
     addresses: Table<Block>,
     claims: Table<Claim>,
 }
@@ -63,10 +65,19 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Counts the request for this key, which is right; 429 if it has come too often.
-    pub fn admit(&self, key_id: Uuid) -> Result<(), Problem> {
-        let Inner { keys, clock, .. } = &*self.limits.0;
-        let standing = self.standing.get_or_init(|| keys.take(key_id, clock.monotonic()));
+    /// Counts the request for this key, which is right, and for its tenant, which may have a policy; 429 if one of
+    /// them has come too often. A request that the key's own limit refuses takes nothing from the other keys.
+    pub fn admit(&self, key_id: Uuid, tenant: Option<(i64, Policy)>) -> Result<(), Problem> {
+        let Inner { keys, tenants, clock, .. } = &*self.limits.0;
+        let standing = self.standing.get_or_init(|| {
+            let now = clock.monotonic();
+            let of_key = keys.take(key_id, now);
+            if of_key.as_ref().is_some_and(Standing::is_refused) {
+                return of_key;
+            }
+            let of_tenant = tenant.and_then(|(tenant, policy)| tenants.take_under(Some(policy), tenant, now));
+            tighter([of_key, of_tenant])
+        });
         standing.filter(Standing::is_refused).map_or(Ok(()), |standing| Err(refusal(&standing)))
     }
 }
@@ -80,6 +91,7 @@ impl RateLimits {
             trusted,
             recognise,
             keys: Table::new(Policy::new("key", limits.key_per_second, limits.key_burst)),
+            tenants: Table::new(None),
             addresses: Table::new(by_address("address")),
             claims: Table::new(by_address("credential")),
         }))
@@ -102,9 +114,13 @@ impl RateLimits {
         let Inner { addresses, claims, clock, .. } = &*self.0;
         let now = clock.monotonic();
         let of_claim = if claim == Claim::Nothing { None } else { claims.take(claim, now) };
-        let both = [addresses.take(block, now), of_claim].into_iter().flatten();
-        both.min_by_key(|standing| (!standing.is_refused(), standing.left))
+        tighter([addresses.take(block, now), of_claim])
     }
+}
+
+/// Of two limits the one that refuses, else the one with less left.
+fn tighter(both: [Option<Standing>; 2]) -> Option<Standing> {
+    both.into_iter().flatten().min_by_key(|standing| (!standing.is_refused(), standing.left))
 }
 
 /// The layer, for [`axum::middleware::from_fn_with_state`]. It needs the request's peer for what it limits by address;

@@ -38,9 +38,14 @@ impl<K: Hash + Eq + Copy> Table<K> {
 
     /// Takes one request of this client's; None without a limit.
     pub fn take(&self, client: K, now: u64) -> Option<Standing> {
+        self.take_under(self.policy, client, now)
+    }
+
+    /// The same under a policy of this client's own.
+    pub fn take_under(&self, policy: Option<Policy>, client: K, now: u64) -> Option<Standing> {
         self.shard(client, |shard| {
             let before = shard.find(client);
-            let Some(policy) = self.policy else {
+            let Some(policy) = policy else {
                 shard.keep(client, now);
                 return None;
             };

@@ -88,7 +88,7 @@ pub async fn create(
                 created_by: Some(key_id),
                 created_at: state.clock.now(),
             };
-            let domain = domains::insert_domain(conn, creator, &new).await?;
+            let domain = domains::insert_domain(conn, creator, &new, &state.quotas).await?;
             let owner = domains::find_owner(conn, tenant_id).await?;
             let owner = owner.as_deref().unwrap_or_default();
             Ok(domain_body::render(&state, StatusCode::CREATED, &domain, owner))
@@ -113,6 +113,7 @@ impl From<CreateError> for Problem {
                 let names = names.clone();
                 Self::new(&problems::DOMAIN_SHADOWS).detail(error.to_string()).member("names", names)
             }
+            CreateError::Quota(exceeded) => exceeded.into(),
             CreateError::Db(error) => error.into(),
         }
     }

@@ -27,6 +27,7 @@ use axum::routing::get;
 
 use crate::clock::Clock;
 use crate::db::Db;
+use crate::db::quota::Defaults;
 use crate::purl::resolve::Resolver;
 use crate::purl::target::OwnAddress;
 
@@ -45,12 +46,14 @@ pub struct Purls {
     pub origin: Arc<str>,
     /// The same, as what no target may point at.
     pub own: Arc<OwnAddress>,
+    /// What tenants may have that have no quotas of their own.
+    pub quotas: Defaults,
 }
 
 impl Purls {
     /// State for a server that is reached at `origin`.
-    pub fn new(db: Db, clock: Clock, resolver: Resolver, origin: &str) -> Self {
-        Self { db, clock, resolver, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)) }
+    pub fn new(db: Db, clock: Clock, resolver: Resolver, origin: &str, quotas: Defaults) -> Self {
+        Self { db, clock, resolver, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)), quotas }
     }
 }
 

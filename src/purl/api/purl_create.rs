@@ -8,6 +8,7 @@ use super::purl_body::{self, AnswerFields};
 use super::{Purls, addressed, problems};
 use crate::db;
 use crate::db::idempotency::Key;
+use crate::db::quota::Quota;
 use crate::http::auth::{Caller, InDomains, MayMint};
 use crate::http::body::JsonObject;
 use crate::http::idempotency::{Keyed, Once};
@@ -15,6 +16,7 @@ use crate::http::{Problem, fields};
 use crate::purl::domain_path::DomainPath;
 use crate::purl::model::{Domain, Purl};
 use crate::purl::name::Name;
+use crate::purl::write::quota::AllotError;
 use crate::purl::write::{self, CreateVerdict, Creation, NewPurl, Recorded, WriteError};
 
 /// What a body asks for.
@@ -52,7 +54,7 @@ pub async fn create(
 async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> Result<Response, Problem> {
     let Wanted { path, name, answer } = wanted;
     let full_path = path.join(name.as_str());
-    let key = once.key(caller.author());
+    let (key, quota) = (once.key(caller.author()), state.quotas.of(Quota::Names));
     for _ in 0..addressed::ATTEMPTS {
         let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
         if reached != domain.path {
@@ -77,7 +79,8 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
         };
         let recorded = key.as_ref().zip(Some(&mut seal)).map(|(key, seal)| Recorded { key, seal });
         let writing = state.resolver.announcer.writing(domain.domain_id, &name.key(domain.case_insensitive));
-        let created = write::create(&state.db, &domain, author, std::slice::from_ref(&new), recorded).await;
+        let created =
+            write::create(&state.db, &domain, author, std::slice::from_ref(&new), quota, recorded).await;
         state.resolver.directory.wrote_in(&domain);
         match created {
             Ok(Creation::Answered(answer)) => {
@@ -88,11 +91,24 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
                 writing.here_only();
                 return stored.map_or_else(|| verdict(state, &domain, verdicts), Ok);
             }
+            Ok(Creation::Lacking(lack)) => {
+                writing.unwritten();
+                write::quota::allot(&state.db, quota, &[lack]).await?;
+            }
             Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => writing.unwritten(),
             Err(WriteError::Db(error)) => return Err(error.into()),
         }
     }
     Err(Problem::unavailable())
+}
+
+impl From<AllotError> for Problem {
+    fn from(error: AllotError) -> Self {
+        match error {
+            AllotError::Exceeded(exceeded) => exceeded.into(),
+            AllotError::Db(error) => error.into(),
+        }
+    }
 }
 
 fn verdict(state: &Purls, domain: &Domain, verdicts: Vec<CreateVerdict>) -> Result<Response, Problem> {

@@ -9,7 +9,7 @@ use super::schemas::{
     REVISION_PAGE, WITHDRAWAL,
 };
 use crate::http::describe::{Answer, Header, Parameter};
-use crate::http::problem_codes::{INVALID, NOT_FOUND};
+use crate::http::problem_codes::{INVALID, NOT_FOUND, QUOTA_EXCEEDED};
 use crate::http::route::{Access, Route};
 use crate::http::schema::{
     ANY_ORIGIN, CACHE_CONTROL, CURSOR, ETAG, IDEMPOTENCY_KEY, IF_MATCH, IF_MATCH_REQUIRED, LIMIT, LOCATION,
@@ -40,7 +40,7 @@ pub const ROUTES: &[Route] = &[
         .parameters(&[IDEMPOTENCY_KEY])
         .body(NEW_DOMAIN)
         .answers(&[Answer::json(201, "Made.", DOMAIN).headers(MADE)])
-        .problems(&[&NOT_FOUND, &DOMAIN_TAKEN, &DOMAIN_SHADOWS]),
+        .problems(&[&NOT_FOUND, &DOMAIN_TAKEN, &DOMAIN_SHADOWS, &QUOTA_EXCEEDED]),
     Route::new("GET", "/api/v1/domains", Access::Read)
         .about(DOMAINS, "The domains of the tenant, in order of path")
         .parameters(&[LIMIT, CURSOR])
@@ -70,7 +70,7 @@ pub const ROUTES: &[Route] = &[
         .parameters(&[IDEMPOTENCY_KEY])
         .body(NEW_PURL)
         .answers(&[Answer::json(201, "Made.", PURL).headers(MADE)])
-        .problems(&[&NOT_FOUND, &NAME_TAKEN, &NAME_SWALLOWED]),
+        .problems(&[&NOT_FOUND, &NAME_TAKEN, &NAME_SWALLOWED, &QUOTA_EXCEEDED]),
     Route::new("GET", "/api/v1/purls", Access::Read)
         .about(NAMES, "The names of a domain in order, tombstones included")
         .parameters(&[OF_DOMAIN, STATE, LIMIT, CURSOR])

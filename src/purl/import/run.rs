@@ -12,6 +12,7 @@ use super::sheet::{self, HeaderFault, Places};
 use super::staging::{self, Chunk, Copy, FileLock, Generations, Merged, Run, StagedLine};
 use super::survey::{Hashing, Survey, survey};
 use crate::clock::Clock;
+use crate::db::quota::{Defaults, Exceeded, Quota};
 use crate::db::{self, Db};
 use crate::ids::Ids;
 use crate::purl::domain_path::DomainPath;
@@ -19,6 +20,7 @@ use crate::purl::model::Policies;
 use crate::purl::rules::Creator;
 use crate::purl::store::domains::{self, CreateError, NewDomain};
 use crate::purl::target::OwnAddress;
+use crate::purl::write::quota::{AllotError, allot};
 
 /// Most lines merged in one transaction. The domain's lock is held for as long as that takes, and single
 /// writes wait for it.
@@ -83,6 +85,12 @@ pub enum ImportError {
     /// Domains keep changing while the file is merged.
     #[error("the domains of this file keep changing; run the import again with --resume")]
     Unsettled,
+    /// The tenant may not have so many names or domains.
+    #[error("{0}; nothing of it was imported")]
+    Quota(#[from] Exceeded),
+    /// Others have used up the quota while the file was merged.
+    #[error("{0} now; what stands above is imported, and --resume goes on once there is room")]
+    QuotaMeanwhile(Exceeded),
     /// Staged lines are gone, as after a crash of the database.
     #[error("staged lines are gone; run the import again")]
     Lost,
@@ -113,6 +121,8 @@ pub struct Import<'a> {
     pub own: &'a OwnAddress,
     /// Whose names they become.
     pub tenant_id: i64,
+    /// What tenants may have that have no quotas of their own.
+    pub quotas: Defaults,
     /// How.
     pub options: Options,
 }
@@ -153,21 +163,36 @@ impl Import<'_> {
         self.stage(path, survey, &places, run, watcher).await?;
         let refused = staging::check(self.db, run).await?;
         let last_line = i64::try_from(survey.last_line).unwrap_or(i64::MAX);
-        let counts = if self.options.dry_run || (refused > 0 && !self.options.partial) {
-            let held = refused > 0 && !self.options.partial;
+        let held = refused > 0 && !self.options.partial;
+        // A domain is for ever: none is made for lines that are all refused.
+        let wanted = staging::list_good_domains(self.db, run).await?;
+        let new: Vec<DomainPath> = new.into_iter().filter(|path| wanted.contains(path.as_str())).collect();
+        if !held && let Some(exceeded) = self.find_exceeded(run, new.len()).await? {
+            staging::forget(self.db, run).await?;
+            return Err(exceeded.into());
+        }
+        let counts = if self.options.dry_run || held {
             let counts = self.tell(run, last_line, held, watcher).await?;
             staging::forget(self.db, run).await?;
             counts
         } else {
-            // A domain is for ever: none is made for lines that are all refused.
-            let wanted = staging::list_good_domains(self.db, run).await?;
-            let new: Vec<DomainPath> =
-                new.into_iter().filter(|path| wanted.contains(path.as_str())).collect();
             self.make_domains(&new).await?;
             staging::begin_merge(self.db, run, last_line, self.clock.now()).await?;
             self.merge(run, 0, last_line, survey.records, watcher).await?
         };
         Ok(FileReport { counts, resumed_after: None })
+    }
+
+    /// Whether a quota of the tenant has no room for what a checked run would make. The quotas are kept by those who make
+    /// it, too; this is so that nothing at all is made of a file that is too large.
+    async fn find_exceeded(&self, run: Run, new_domains: usize) -> Result<Option<Exceeded>, ImportError> {
+        let names = staging::find_exceeded(self.db, run, self.quotas.of(Quota::Names)).await?;
+        if names.is_some() || new_domains == 0 {
+            return Ok(names);
+        }
+        let wanted = i64::try_from(new_domains).unwrap_or(i64::MAX);
+        let mut tx = self.db.begin().await?;
+        Ok(domains::admit_domains(&mut tx, self.tenant_id, &self.quotas, wanted).await?.err())
     }
 
     /// Finds out which domains of the file can be used, and which are to be made.
@@ -282,7 +307,7 @@ impl Import<'_> {
                 created_by: None,
                 created_at: self.clock.now(),
             };
-            let made = domains::create_domain(self.db, self.creator(), &new).await;
+            let made = domains::create_domain(self.db, self.creator(), &new, &self.quotas).await;
             made.map_err(|error| ImportError::Domain { path: path.to_string(), error })?;
         }
         Ok(())
@@ -330,13 +355,19 @@ impl Import<'_> {
             let domains: BTreeSet<&String> = good().map(|line| &line.domain_path).collect();
             let domains: Vec<String> = domains.into_iter().cloned().collect();
             let chunk = Chunk { lines: &numbers, domains: &domains, through };
-            let current =
-                match staging::merge(self.db, run, &chunk, &tree.generations, self.clock.now()).await {
-                    Ok(Merged::Done(outcomes)) => return Ok(outcomes),
-                    Ok(Merged::TreeChanged(current)) => current,
-                    Err(db::Error::Retryable(_)) => continue,
-                    Err(error) => return Err(error.into()),
-                };
+            let quota = self.quotas.of(Quota::Names);
+            let merged = staging::merge(self.db, run, &chunk, &tree.generations, quota, self.clock.now());
+            let current = match merged.await {
+                Ok(Merged::Done(outcomes)) => return Ok(outcomes),
+                Ok(Merged::TreeChanged(current)) => current,
+                Ok(Merged::Lacking(lacks)) => match allot(self.db, quota, &lacks).await {
+                    Ok(()) | Err(AllotError::Db(db::Error::Retryable(_))) => continue,
+                    Err(AllotError::Exceeded(exceeded)) => return Err(ImportError::QuotaMeanwhile(exceeded)),
+                    Err(AllotError::Db(error)) => return Err(error.into()),
+                },
+                Err(db::Error::Retryable(_)) => continue,
+                Err(error) => return Err(error.into()),
+            };
             // The generations were read before the paths, so what changes after them is noticed next time.
             tree.places.tree = domains::list_paths(self.db.management()).await?.into_iter().collect();
             for line in lines.iter_mut().filter(|line| line.refusal.is_none() && line.duplicate_of.is_none())

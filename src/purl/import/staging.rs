@@ -16,10 +16,12 @@ use super::report::Outcome;
 use super::sheet::{Checked, Row};
 use super::statements as sql;
 use crate::db::audit::{self, Act, Actor, Author};
+use crate::db::quota::{Exceeded, Quota};
 use crate::db::statement::Statement;
 use crate::db::tx::Tx;
 use crate::db::{self, Db, notify};
 use crate::purl::known;
+use crate::purl::write::quota::{self, Lack};
 
 /// Why a name that is a tombstone is refused.
 pub const WITHDRAWN: &str = "the name was withdrawn; it is never free again";
@@ -294,14 +296,18 @@ pub enum Merged {
     /// Nothing is written: the domains are no longer as they were when the lines were checked. The generations
     /// that they have now; one that is missing is no longer the tenant's.
     TreeChanged(Generations),
+    /// Nothing is written: these domains must be allotted names first.
+    Lacking(Vec<Lack>),
 }
 
-/// Merges a chunk under the locks of its domains, if these still have the `expected` generations.
+/// Merges a chunk under the locks of its domains, if these still have the `expected` generations. `names_quota` is the
+/// configured one.
 pub async fn merge(
     db: &Db,
     run: Run,
     chunk: &Chunk<'_>,
     expected: &Generations,
+    names_quota: i64,
     now: OffsetDateTime,
 ) -> Result<Merged, db::Error> {
     let tx = Tx::begin(db.hot().await?, "import_merge").await?;
@@ -335,6 +341,11 @@ pub async fn merge(
     }
     let new: Vec<i64> = chunk.lines.iter().copied().filter(|line| !outcomes.contains_key(line)).collect();
     if !new.is_empty() {
+        let lacks = list_lacking(client, run, &new, names_quota).await?;
+        if !lacks.is_empty() {
+            tx.rollback().await?;
+            return Ok(Merged::Lacking(lacks));
+        }
         let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &now];
         for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
             outcomes.insert(row.try_get("line")?, Outcome::Created);
@@ -348,6 +359,37 @@ pub async fn merge(
     }
     tx.commit().await?;
     Ok(Merged::Done(outcomes))
+}
+
+/// The domains, locked, that must be allotted more before the names of these lines can be made.
+async fn list_lacking(
+    client: &Object,
+    run: Run,
+    new: &[i64],
+    names_quota: i64,
+) -> Result<Vec<Lack>, db::Error> {
+    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &names_quota];
+    let rows = client.query(&quota::LACKING.prepare(client).await?, &values).await?;
+    let lack = |row: &tokio_postgres::Row| {
+        let (tenant_id, domain_id) = (row.try_get("tenant_id")?, row.try_get("domain_id")?);
+        Ok(Lack { tenant_id, domain_id, names: row.try_get("names")? })
+    };
+    rows.iter().map(lack).collect()
+}
+
+/// Whether the tenant's quota has room for all names that a checked run would make.
+pub async fn find_exceeded(db: &Db, run: Run, names_quota: i64) -> Result<Option<Exceeded>, db::Error> {
+    let tx = Tx::begin(db.hot().await?, "import_quota").await?;
+    let client = tx.client();
+    client.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    let values: [&(dyn ToSql + Sync); 3] = [&run.tenant_id, &run.import_id, &names_quota];
+    let row = client.query_one(&quota::WHOLE.prepare(client).await?, &values).await?;
+    let (limit, used, wanted): (i64, Option<i64>, Option<i64>) =
+        (row.try_get("most")?, row.try_get("used")?, row.try_get("wanted")?);
+    tx.commit().await?;
+    let exceeded =
+        used.zip(wanted).map(|(used, wanted)| Exceeded { quota: Quota::Names, limit, used, wanted });
+    Ok(exceeded.filter(|it| it.wanted > 0 && it.used.saturating_add(it.wanted) > limit))
 }
 
 /// Ends a run whose lines are all merged.

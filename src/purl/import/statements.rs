@@ -230,14 +230,18 @@ created AS (
     SELECT home, domain_id, name_key, name, status, target, target_host, $4, $4 FROM staged ORDER BY line
     ON CONFLICT DO NOTHING
     RETURNING tenant_id, domain_id, name_key),
-first AS MATERIALIZED (
-    SELECT tenant_id, domain_id FROM domain_state s
-    WHERE NOT s.has_names AND (s.tenant_id, s.domain_id) IN (SELECT tenant_id, domain_id FROM created)),
+new AS MATERIALIZED (
+    SELECT s.tenant_id, s.domain_id, s.has_names, c.names
+    FROM (SELECT tenant_id, domain_id, count(*) AS names FROM created GROUP BY tenant_id, domain_id) c
+    JOIN domain_state s ON s.tenant_id = c.tenant_id AND s.domain_id = c.domain_id),
 raised AS (
-    UPDATE domain_directory SET version = version + 1 WHERE EXISTS (SELECT FROM first) RETURNING version),
-marked AS (
-    UPDATE domain_state s SET has_names = true, directory_version = raised.version
-    FROM first, raised WHERE s.tenant_id = first.tenant_id AND s.domain_id = first.domain_id)
+    UPDATE domain_directory SET version = version + 1 WHERE EXISTS (SELECT FROM new WHERE NOT has_names)
+    RETURNING version),
+counted AS (
+    UPDATE domain_state s
+    SET names_count = s.names_count + new.names, has_names = true,
+        directory_version = CASE WHEN new.has_names THEN s.directory_version ELSE (SELECT version FROM raised) END
+    FROM new WHERE s.tenant_id = new.tenant_id AND s.domain_id = new.domain_id)
 SELECT r.line
 FROM staged r JOIN created c ON c.tenant_id = r.home AND c.domain_id = r.domain_id AND c.name_key = r.name_key",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::TIMESTAMPTZ],

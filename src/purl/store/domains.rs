@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::domain_list::DomainRow;
 use crate::db::audit::{self, Act, Actor, Author};
+use crate::db::quota::{self, Defaults, Exceeded, Quota};
 use crate::db::{self, Db};
 use crate::purl::domain_path::{self, DomainPath};
 use crate::purl::model::{Domain, Policies};
@@ -52,6 +53,9 @@ pub enum CreateError {
         /// Some of the names, at most [`SHADOWED_LISTED`].
         names: Vec<String>,
     },
+    /// The tenant has as many domains as it may have.
+    #[error(transparent)]
+    Quota(#[from] Exceeded),
     /// The database.
     #[error(transparent)]
     Db(#[from] db::Error),
@@ -64,9 +68,14 @@ impl From<sqlx::Error> for CreateError {
 }
 
 /// Makes a domain, in a transaction of its own.
-pub async fn create_domain(db: &Db, creator: Creator<'_>, new: &NewDomain) -> Result<Domain, CreateError> {
+pub async fn create_domain(
+    db: &Db,
+    creator: Creator<'_>,
+    new: &NewDomain,
+    quotas: &Defaults,
+) -> Result<Domain, CreateError> {
     let mut tx = db.begin().await?;
-    let domain = insert_domain(&mut tx, creator, new).await?;
+    let domain = insert_domain(&mut tx, creator, new, quotas).await?;
     db::commit(tx).await?;
     Ok(domain)
 }
@@ -104,10 +113,12 @@ pub async fn insert_domain(
     connection: &mut PgConnection,
     creator: Creator<'_>,
     new: &NewDomain,
+    quotas: &Defaults,
 ) -> Result<Domain, CreateError> {
     // Against other creations only; readers and writers of names are not held up.
     sqlx::query!("LOCK TABLE domains IN SHARE ROW EXCLUSIVE MODE").execute(&mut *connection).await?;
     let above = check(connection, creator, &new.path, new.shadow).await?;
+    admit_domains(connection, new.tenant_id, quotas, 1).await??;
     if let Some(above) = above {
         lock_domain(connection, &above).await?;
         // Again, now that no name can come in between; and names that were checked before are checked again.
@@ -161,6 +172,26 @@ pub async fn insert_domain(
         created_at: new.created_at,
         updated_at: new.created_at,
     })
+}
+
+/// Whether the tenant may have `wanted` more domains, with the tenant locked until the transaction ends.
+pub async fn admit_domains(
+    connection: &mut PgConnection,
+    tenant_id: i64,
+    quotas: &Defaults,
+    wanted: i64,
+) -> Result<Result<(), Exceeded>, db::Error> {
+    let Some(limit) = quota::lock(connection, tenant_id, Quota::Domains, quotas).await? else {
+        return Ok(Ok(()));
+    };
+    let used = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "used!" FROM (SELECT FROM domain_state WHERE tenant_id = $1 LIMIT $2) AS counted"#,
+        tenant_id,
+        limit.count_to()
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(limit.admit(used, wanted))
 }
 
 /// The domains among these paths, the longest last.

@@ -3,6 +3,7 @@
 //! read by the next one. It does not validate names or targets, which come as checked types, and it does
 //! not decide who may write.
 
+pub mod quota;
 mod recorded;
 mod statements;
 
@@ -17,7 +18,6 @@ use uuid::Uuid;
 
 pub use recorded::{Recorded, Seal};
 use recorded::{Recording, find_answer, store_answer};
-pub use statements::STATEMENTS;
 use statements::{INSERT_PURLS, LOCK_DOMAIN, MARK_HAS_NAMES, SKIPPED, UPDATE_PURLS};
 
 use super::known;
@@ -26,11 +26,16 @@ use super::name::Name;
 use super::row;
 use super::target::Target;
 use crate::db::idempotency::Stored;
-use crate::db::statement::flight;
+use crate::db::statement::{Statement, flight};
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN, Db, notify};
 
 type Parameter<'a> = &'a (dyn ToSql + Sync);
+
+/// Every hot statement here, for the census.
+pub fn statements() -> impl Iterator<Item = &'static Statement> {
+    statements::STATEMENTS.iter().chain(quota::STATEMENTS).copied()
+}
 
 /// A name to be made.
 #[derive(Debug, Clone)]
@@ -64,6 +69,8 @@ pub enum CreateVerdict {
 pub enum Creation {
     /// One verdict for each item, in order.
     Judged(Vec<CreateVerdict>),
+    /// Nothing was done: the domain must be allotted names first, see [`quota::allot`].
+    Lacking(quota::Lack),
     /// Nothing was done: the recorded key has an answer from before.
     Answered(Stored),
 }
@@ -139,12 +146,14 @@ impl From<tokio_postgres::Error> for WriteError {
 
 /// Makes names in a domain, as it was read when they were checked. Verdicts come in the order of `items`; of
 /// two items with one key the first counts. With a recorded key, in the same flights: whoever works under it is
-/// waited for, an answer that is there ends it, and what is made is stored with its answer.
+/// waited for, an answer that is there ends it, and what is made is stored with its answer. `names_quota` is the
+/// configured one, 0: none.
 pub async fn create(
     db: &Db,
     domain: &Domain,
     author: (Uuid, OffsetDateTime),
     items: &[NewPurl],
+    names_quota: i64,
     once: Option<Recorded<'_>>,
 ) -> Result<Creation, WriteError> {
     let (by, at) = author;
@@ -170,7 +179,7 @@ pub async fn create(
     let client = tx.client();
     let (tenant, id) = (&domain.home_tenant_id, &domain.domain_id);
     let key: [Parameter<'_>; 2] = [tenant, id];
-    let columns: [Parameter<'_>; 12] = [
+    let columns: [Parameter<'_>; 13] = [
         tenant,
         id,
         &domain.generation,
@@ -183,6 +192,7 @@ pub async fn create(
         &targets,
         &hosts,
         &until,
+        &names_quota,
     ];
     let statements = if recording.is_some() { 5 } else { 3 };
     let (begun, answered, locked, inserted) = flight(statements, async {
@@ -202,6 +212,10 @@ pub async fn create(
     locked?;
     let rows = inserted?;
     check_guard(&rows)?;
+    if let Some(names) = quota::lacking(&rows)? {
+        tx.rollback().await?;
+        return Ok(Creation::Lacking(quota::Lack { tenant_id: *tenant, domain_id: *id, names }));
+    }
     let mut created = HashMap::with_capacity(items.len());
     for found in &rows {
         if found.try_get::<_, Option<i64>>("purl_id")?.is_some() {

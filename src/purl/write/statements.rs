@@ -14,24 +14,38 @@ pub const LOCK_DOMAIN: Statement = Statement {
 
 /// Inserts names that are free, provided that the domain is still as it was when they were checked.
 ///
-/// `$1` tenant, `$2` domain, `$3` its generation, `$4` now, `$5` who; `$6…$12` one array a column. One row
-/// comes back for each name inserted, and at least one in any case, which says whether the guard held.
+/// `$1` tenant, `$2` domain, `$3` its generation, `$4` now, `$5` who; `$6…$12` one array a column; `$13` the configured
+/// quota of names. One row comes back for each name inserted, and at least one in any case, which says whether the
+/// guard held, and how many names are lacking: more than 0, and none was made, if they exceed what the domain is
+/// allotted (see [`super::quota`]). Names that exist need no room.
 pub const INSERT_PURLS: Statement = Statement {
     name: "purl_insert",
     sql: "/* purl_insert */
 WITH guard AS MATERIALIZED (
-    SELECT generation = $3 AS holds FROM domain_state WHERE tenant_id = $1 AND domain_id = $2),
+    SELECT s.generation = $3 AS holds,
+           CASE WHEN q.most = 0 OR s.names_count + cardinality($6) <= s.names_allotted AND s.names_limit = q.most THEN 0
+                ELSE (SELECT CASE WHEN s.names_count + n.new <= s.names_allotted AND s.names_limit = q.most THEN 0
+                                  ELSE n.new END
+                      FROM (SELECT count(DISTINCT k) AS new FROM unnest($6) AS i (k)
+                            WHERE NOT EXISTS (SELECT FROM purls
+                                              WHERE tenant_id = $1 AND domain_id = $2 AND name_key = k)) n) END AS lacking
+    FROM domain_state s,
+         (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $13) AS most) q
+    WHERE s.tenant_id = $1 AND s.domain_id = $2),
 inserted AS (
     INSERT INTO purls (tenant_id, domain_id, name_key, name, status, is_partial, target, target_host,
                        valid_until, created_at, created_by, updated_at, updated_by)
     SELECT $1, $2, i.name_key, i.name, i.status, i.is_partial, i.target, i.target_host, i.valid_until, $4, $5, $4, $5
     FROM unnest($6::text[], $7::text[], $8::smallint[], $9::boolean[], $10::text[], $11::text[], $12::timestamptz[])
         AS i (name_key, name, status, is_partial, target, target_host, valid_until)
-    WHERE (SELECT holds FROM guard)
+    WHERE (SELECT holds AND lacking = 0 FROM guard)
     ON CONFLICT DO NOTHING
     RETURNING purl_id, name_key, name, revision, status, is_partial, target, valid_until, tombstone_reason,
-              successor, created_at, updated_at)
-SELECT g.holds, i.* FROM guard g LEFT JOIN inserted i ON true",
+              successor, created_at, updated_at),
+counted AS (
+    UPDATE domain_state SET names_count = names_count + i.new FROM (SELECT count(*) AS new FROM inserted) i
+    WHERE tenant_id = $1 AND domain_id = $2 AND i.new > 0)
+SELECT g.holds, g.lacking, i.* FROM guard g LEFT JOIN inserted i ON true",
     types: &[
         Type::INT8,
         Type::INT8,
@@ -45,6 +59,7 @@ SELECT g.holds, i.* FROM guard g LEFT JOIN inserted i ON true",
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::TIMESTAMPTZ_ARRAY,
+        Type::INT8,
     ],
 };
 
@@ -131,5 +146,5 @@ LEFT JOIN written w ON w.name_key = i.name_key",
 };
 
 /// The statements of this file, for the census.
-pub const STATEMENTS: &[&Statement] =
+pub(super) const STATEMENTS: &[&Statement] =
     &[&LOCK_DOMAIN, &INSERT_PURLS, &MARK_HAS_NAMES, &SKIPPED, &UPDATE_PURLS];

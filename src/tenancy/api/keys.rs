@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::Tenancy;
-use crate::db;
+use crate::db::{self, quota::Defaults};
 use crate::http::Problem;
 use crate::http::auth::{MayAdminister, Scope};
 use crate::http::body::JsonObject;
@@ -22,7 +22,7 @@ use crate::http::paging;
 use crate::http::problem_codes::INVALID;
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::store::key_list::{KEYS, list_keys};
-use crate::tenancy::store::{self, KeyRow, NewKey};
+use crate::tenancy::store::{self, KeyRow, NewKey, quotas};
 
 #[derive(Serialize)]
 struct Key {
@@ -115,6 +115,7 @@ pub async fn create(
         if problem.has_faults() {
             return Err(problem);
         }
+        quotas::admit_key(conn, tenant_id, &Defaults::from(&state.quotas), now).await??;
         let key = ApiKey::generate(&state.ids, now);
         let domain_ids: Vec<i64> = owned.into_iter().map(|(_, id)| id).collect();
         let stored = NewKey {

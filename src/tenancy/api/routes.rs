@@ -1,11 +1,16 @@
-//! The routes of tenants, keys and the audit log, as `router` registers them, with their description.
+//! The routes of tenants, quotas, keys and the audit log, as `router` registers them, with their description.
 
 use super::problems::SLUG_TAKEN;
-use super::schemas::{AUDIT_PAGE, CREATED_KEY, KEY, KEY_PAGE, NEW_KEY, NEW_TENANT, TENANT};
+use super::schemas::{
+    AUDIT_PAGE, CREATED_KEY, KEY, KEY_PAGE, NEW_KEY, NEW_TENANT, QUOTA_SETTINGS, QUOTAS, TENANT,
+    TENANT_QUOTAS,
+};
 use crate::http::describe::{Answer, Header, Parameter};
+use crate::http::problem_codes::QUOTA_EXCEEDED;
 use crate::http::route::{Access, Route};
 use crate::http::schema::{
-    CACHE_CONTROL, CURSOR, ETAG, IDEMPOTENCY_KEY, IF_MATCH, LIMIT, LOCATION, PAGE_HEADERS, REPLAYED, uuid,
+    CACHE_CONTROL, CURSOR, ETAG, IDEMPOTENCY_KEY, IF_MATCH, IF_MATCH_REQUIRED, LIMIT, LOCATION, PAGE_HEADERS,
+    REPLAYED, uuid,
 };
 
 const TAG: &str = "Tenants and keys";
@@ -25,6 +30,18 @@ pub const ROUTES: &[Route] = &[
     Route::new("GET", "/api/v1/tenants/{slug}", Access::Operate)
         .about(TAG, "A tenant")
         .answers(&[Answer::json(200, "The tenant.", TENANT)]),
+    Route::new("GET", "/api/v1/tenants/{slug}/quotas", Access::Operate)
+        .about(TAG, "What is set of a tenant's quotas, and what is in force")
+        .answers(&[Answer::json(200, "The quotas.", TENANT_QUOTAS).headers(&[ETAG])]),
+    Route::new("PUT", "/api/v1/tenants/{slug}/quotas", Access::Operate)
+        .about(TAG, "Replaces the quotas of a tenant")
+        .help("What the body leaves out, or gives as null, goes back to the configuration; 0 is no limit.")
+        .parameters(&[IF_MATCH_REQUIRED])
+        .body(QUOTA_SETTINGS)
+        .answers(&[Answer::json(200, "Set.", TENANT_QUOTAS).headers(&[ETAG])]),
+    Route::new("GET", "/api/v1/quotas", Access::Administer)
+        .about(TAG, "What the tenant may have, and what it has")
+        .answers(&[Answer::json(200, "Limits and use.", QUOTAS).headers(&[CACHE_CONTROL])]),
     Route::new("POST", "/api/v1/keys", Access::Administer)
         .about(TAG, "Makes a key")
         .help("The answer has the key itself, this once.")
@@ -35,7 +52,8 @@ pub const ROUTES: &[Route] = &[
             LOCATION,
             CACHE_CONTROL,
             REPLAYED,
-        ])]),
+        ])])
+        .problems(&[&QUOTA_EXCEEDED]),
     Route::new("GET", "/api/v1/keys", Access::Administer)
         .about(TAG, "The keys of the tenant, in order of creation")
         .parameters(&[LIMIT, CURSOR])

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::config::check::MOST_OF_A_QUOTA;
+use crate::db::quota::Quota;
 use crate::http::describe::Schema;
 use crate::http::schema::{
-    about, array, body, id, instant, nullable, object, page, reference, string, text, uuid, words,
+    about, array, body, id, instant, integer, nullable, object, page, reference, string, text, uuid, words,
 };
 
 /// A new tenant.
@@ -20,6 +22,54 @@ pub const NEW_TENANT: Schema = Schema::new("NewTenant", || {
 pub const TENANT: Schema = Schema::new("Tenant", || {
     object(json!({"tenant_id": id(), "slug": slug(), "name": string(), "created_at": instant()}))
 });
+
+/// Quotas as the operator sets them.
+pub const QUOTA_SETTINGS: Schema = Schema::new("QuotaSettings", || {
+    let mut members = quotas(QUOTA_HELP);
+    members["requests_per_second"] =
+        about(nullable(integer(0, Some(MOST_REQUESTS))), "At each server; 0: no limit.");
+    members["requests_burst"] = nullable(integer(1, Some(MOST_REQUESTS)));
+    body(&[], members, json!({"names": 1_000_000, "api_keys": 20}))
+});
+
+/// What is set of a tenant's quotas, and what is in force.
+pub const TENANT_QUOTAS: Schema = Schema::new("TenantQuotas", || {
+    let mut members = quotas("What is set; null: as configured; 0: no limit.");
+    let mut in_force = quotas("null: no limit.");
+    for word in ["requests_per_second", "requests_burst"] {
+        members[word] = nullable(integer(0, Some(MOST_REQUESTS)));
+        in_force[word] = nullable(integer(1, Some(MOST_REQUESTS)));
+    }
+    members["in_force"] = object(in_force);
+    object(members)
+});
+
+/// What a tenant may have and what it has.
+pub const QUOTAS: Schema = Schema::new("Quotas", || {
+    let mut members = json!({});
+    for quota in Quota::ALL {
+        let limit = about(nullable(integer(1, None)), "null: no limit.");
+        let used = about(integer(0, None), "What there is; of all but names counted to a million at most.");
+        members[quota.as_str()] = object(json!({"limit": limit, "used": used}));
+    }
+    let rate = || nullable(integer(1, Some(MOST_REQUESTS)));
+    members["requests"] = about(
+        object(json!({"per_second": rate(), "burst": rate()})),
+        "With all keys of the tenant together, at each server; null: no limit.",
+    );
+    object(members)
+});
+
+const QUOTA_HELP: &str = "0: no limit; null or left out: as configured.";
+const MOST_REQUESTS: i64 = 1_000_000;
+
+fn quotas(help: &str) -> Value {
+    let mut members = json!({});
+    for quota in Quota::ALL {
+        members[quota.as_str()] = about(nullable(integer(0, i64::try_from(MOST_OF_A_QUOTA).ok())), help);
+    }
+    members
+}
 
 /// A new key.
 pub const NEW_KEY: Schema = Schema::new("NewKey", || {

@@ -2,6 +2,7 @@
 
 pub mod audit_list;
 pub mod key_list;
+pub mod quotas;
 
 use serde_json::json;
 use sqlx::{PgConnection, PgExecutor, PgPool};
@@ -90,6 +91,10 @@ pub struct KeySecret {
     pub last_used_at: Option<OffsetDateTime>,
     /// Ids of the domains it is limited to; empty: not limited.
     pub domain_ids: Vec<i64>,
+    /// The tenant's own limit of requests a second, if it has one.
+    pub requests_per_second: Option<i32>,
+    /// The same at once.
+    pub requests_burst: Option<i32>,
 }
 
 /// A key that the present transaction has locked.
@@ -174,9 +179,10 @@ pub async fn insert_key(conn: &mut PgConnection, actor: Actor, key: &NewKey<'_>)
 pub async fn find_key_secret(pool: &PgPool, api_key_id: Uuid) -> Result<Option<KeySecret>, Error> {
     let row = sqlx::query_as!(
         KeySecret,
-        r#"SELECT tenant_id, scope, secret_sha256, expires_at, revoked_at, last_used_at,
-                  ARRAY(SELECT domain_id FROM api_key_domains d WHERE d.api_key_id = k.api_key_id) AS "domain_ids!"
-           FROM api_keys k WHERE api_key_id = $1"#,
+        r#"SELECT k.tenant_id, scope, secret_sha256, expires_at, revoked_at, last_used_at,
+                  ARRAY(SELECT domain_id FROM api_key_domains d WHERE d.api_key_id = k.api_key_id) AS "domain_ids!",
+                  q.requests_per_second AS "requests_per_second?", q.requests_burst AS "requests_burst?"
+           FROM api_keys k LEFT JOIN tenant_quotas q ON q.tenant_id = k.tenant_id WHERE api_key_id = $1"#,
         api_key_id
     );
     Ok(row.fetch_optional(pool).await?)

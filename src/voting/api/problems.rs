@@ -131,7 +131,10 @@ impl From<Fault> for problem::Fault {
 impl From<VotingError> for Problem {
     fn from(error: VotingError) -> Self {
         let code = match &error {
-            VotingError::Db(_) | VotingError::NotFound | VotingError::ParticipantExists(_) => None,
+            VotingError::Db(_)
+            | VotingError::NotFound
+            | VotingError::ParticipantExists(_)
+            | VotingError::Quota(_) => None,
             VotingError::IllegalStep(_) => Some(&ILLEGAL_STEP),
             VotingError::MeetingNotOpen(_) => Some(&MEETING_NOT_OPEN),
             VotingError::MeetingOver(_) => Some(&MEETING_OVER),
@@ -145,6 +148,7 @@ impl From<VotingError> for Problem {
         };
         match (code, error) {
             (_, VotingError::Db(error)) => error.into(),
+            (_, VotingError::Quota(exceeded)) => exceeded.into(),
             (_, VotingError::ParticipantExists(faults)) => {
                 Self::new(&PARTICIPANT_EXISTS).faults(faults.into_iter().map(Into::into))
             }

@@ -10,6 +10,7 @@ use super::schemas::{
     NEW_PARTICIPANTS, PARTICIPANT, PARTICIPANT_PAGE, POLL, POLL_PAGE, POLL_SETTINGS, RECEIPT, RESULT, TOKEN,
 };
 use crate::http::describe::{Answer, Header};
+use crate::http::problem_codes::QUOTA_EXCEEDED;
 use crate::http::route::{Access, Route};
 use crate::http::schema::{
     ANY_ORIGIN, CACHE_CONTROL, CURSOR, ETAG, IDEMPOTENCY_KEY, IF_MATCH, IF_MATCH_REQUIRED, LIMIT, LOCATION,
@@ -32,7 +33,8 @@ pub const ROUTES: &[Route] = &[
         .about(MEETINGS, "Makes a meeting, in draft")
         .parameters(&[IDEMPOTENCY_KEY])
         .body(NEW_MEETING)
-        .answers(&[Answer::json(201, "Made.", MEETING).headers(MADE)]),
+        .answers(&[Answer::json(201, "Made.", MEETING).headers(MADE)])
+        .problems(&[&QUOTA_EXCEEDED]),
     Route::new("GET", "/api/v1/meetings", Access::Observe)
         .about(MEETINGS, "The meetings of the tenant, the newest first")
         .parameters(&[LIMIT, CURSOR])
@@ -57,7 +59,7 @@ pub const ROUTES: &[Route] = &[
         .parameters(&[IDEMPOTENCY_KEY])
         .body(NEW_PARTICIPANTS)
         .answers(&[Answer::json(201, "Added.", ADDED_PARTICIPANTS).headers(&[CACHE_CONTROL, REPLAYED])])
-        .problems(&[&MEETING_OVER, &PARTICIPANT_EXISTS]),
+        .problems(&[&MEETING_OVER, &PARTICIPANT_EXISTS, &QUOTA_EXCEEDED]),
     Route::new("GET", "/api/v1/participants/{id}", Access::Observe)
         .about(PARTICIPANTS, "A participant")
         .answers(&[Answer::json(200, "The participant.", PARTICIPANT).headers(SEEN)]),

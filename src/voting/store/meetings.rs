@@ -42,6 +42,16 @@ pub async fn insert_meeting(
     .await?)
 }
 
+/// How many meetings the tenant has, counted no further than `most`.
+pub async fn count_meetings(conn: &mut PgConnection, tenant_id: i64, most: i64) -> Result<i64, db::Error> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM (SELECT FROM meetings WHERE tenant_id = $1 LIMIT $2) AS counted"#,
+        tenant_id,
+        most
+    );
+    Ok(count.fetch_one(conn).await?)
+}
+
 /// A row of `meetings`.
 pub(super) struct MeetingRow {
     pub(super) meeting_id: i64,

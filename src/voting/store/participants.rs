@@ -74,6 +74,20 @@ pub async fn reserve_ids(conn: &mut PgConnection, how_many: i64) -> Result<Vec<i
     .await?)
 }
 
+/// How many participants the tenant has, those who left included, counted no further than `most`.
+pub async fn count_participants(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    most: i64,
+) -> Result<i64, db::Error> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!" FROM (SELECT FROM participants WHERE tenant_id = $1 LIMIT $2) AS counted"#,
+        tenant_id,
+        most
+    );
+    Ok(count.fetch_one(conn).await?)
+}
+
 /// Which of these addresses and references the meeting has already, among those who have not left.
 pub async fn list_taken_keys(
     conn: &mut PgConnection,

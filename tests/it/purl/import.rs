@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use resolute::db::quota::Defaults;
 use resolute::ids::Ids;
 use resolute::purl::import::report::{Counts, Line, Watcher};
 use resolute::purl::import::run::{FileReport, Import, ImportError, Options};
@@ -53,7 +54,8 @@ async fn import(
     let tenant = app.tenant("acme").await;
     let own = OwnAddress::new("https://purl.example.org");
     let (clock, ids) = (&app.app.clock, Ids::os());
-    let import = Import { db: app.db(), clock, ids: &ids, own: &own, tenant_id: tenant.id, options };
+    let quotas = Defaults::from(&app.app.config.quotas);
+    let import = Import { db: app.db(), clock, ids: &ids, own: &own, tenant_id: tenant.id, quotas, options };
     let mut report = Report::default();
     let done = import.file(path, &mut report).await?;
     Ok((done, report.0))
