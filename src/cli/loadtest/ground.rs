@@ -5,7 +5,9 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use crate::clock::Clock;
+use crate::config;
 use crate::db::audit::Actor;
+use crate::db::quota::Defaults;
 use crate::db::{self, Db};
 use crate::http::auth::Scope;
 use crate::ids::Ids;
@@ -25,6 +27,7 @@ const SEEN: Duration = Duration::from_millis(1_100);
 /// Makes what the manifest plans, and notes the ids in it. All or nothing.
 pub async fn make(db: &Db, manifest: &mut Manifest) -> anyhow::Result<Vec<Ground>> {
     let (now, ids) = (Clock::system().now(), Ids::os());
+    let quotas = Defaults::from(&config::Quotas::default());
     let mut tx = db.begin().await.context("the database of the server")?;
     let mut made = Vec::new();
     for planned in &mut manifest.tenants {
@@ -42,7 +45,7 @@ pub async fn make(db: &Db, manifest: &mut Manifest) -> anyhow::Result<Vec<Ground
                 created_at: now,
             };
             let creator = Creator::CommandLine { tenant_id: tenant.tenant_id };
-            domains.push((insert_domain(&mut tx, creator, &domain).await?.domain_id, path.clone()));
+            domains.push((insert_domain(&mut tx, creator, &domain, &quotas).await?.domain_id, path.clone()));
         }
         let key = ApiKey::generate(&ids, now);
         let new = NewKey {
