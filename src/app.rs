@@ -17,7 +17,7 @@ use crate::db::batch::{self, Batcher, Bounds, Turns};
 use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
 use crate::db::keyset::ListingEntry;
 use crate::db::notify::{self, Hearing, Message};
-use crate::db::quota::Defaults;
+use crate::db::quota::{Defaults, Quota};
 use crate::db::statement::Statement;
 use crate::db::{Db, audit, headroom, idempotency};
 use crate::http::cursor::Cursors;
@@ -29,6 +29,7 @@ use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::purl::resolve::Resolver;
+use crate::purl::write::Writer;
 use crate::purl::{self, Purls, known};
 use crate::secret::{self, MasterSecret};
 use crate::telemetry::metrics::{
@@ -66,6 +67,8 @@ pub struct App {
     pub hearing: Hearing,
     /// Resolution, with the names it remembers.
     pub resolver: Resolver,
+    /// Names on their way into the database.
+    pub writer: Writer,
     /// The API keys it remembers.
     pub keys: Keys,
     /// Voting, with the ballots on their way and the polls it remembers.
@@ -160,6 +163,7 @@ impl App {
         let quotas = Defaults::from(&config.quotas);
         let turns = Turns::for_pool(db.hot_connections());
         let bounds = Bounds::from(&config.write);
+        let writer = Writer::new(&db, &ids, &tasks, &turns, bounds, quotas.of(Quota::Names));
         let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns, bounds);
         let known_polls = KnownPolls::new(config.cache.voters);
         let voting =
@@ -181,6 +185,7 @@ impl App {
             jobs,
             hearing,
             resolver,
+            writer,
             keys,
             voting,
         }
@@ -209,7 +214,14 @@ impl App {
     pub fn public_router(&self) -> Router {
         let Self { db, clock, ids, keys, .. } = self.clone();
         let (origin, quotas) = (self.config.server.origin(), Defaults::from(&self.config.quotas));
-        let purls = Purls::new(db.clone(), clock.clone(), self.resolver.clone(), &origin, quotas);
+        let purls = Purls::new(
+            db.clone(),
+            clock.clone(),
+            self.resolver.clone(),
+            self.writer.clone(),
+            &origin,
+            quotas,
+        );
         let tenancy = Tenancy { db: db.clone(), clock, ids, keys, quotas: self.config.quotas.clone() };
         let mut router = self
             .health()
@@ -249,7 +261,7 @@ impl App {
 
     fn metrics(&self) -> Router {
         let (handle, db) = (self.metrics.clone(), self.db.clone());
-        let (resolver, keys, voting) = (self.resolver.clone(), self.keys.clone(), self.voting.clone());
+        let Self { resolver, writer, keys, voting, .. } = self.clone();
         let scrape = move || {
             for (pool, open, idle, waiting) in db.status() {
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "open"), open);
@@ -257,6 +269,7 @@ impl App {
                 set(&gauge!(DB_POOL_WAITING, "pool" => pool), waiting);
             }
             voting.casting.export();
+            writer.export();
             let others = [("keys", keys.entries()), ("voters", voting.known_polls.len())];
             let caches = resolver.known().entries().into_iter().chain(others);
             for (cache, entries) in caches {

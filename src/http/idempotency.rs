@@ -66,7 +66,7 @@ impl Replays {
 pub struct Keyed<B>(pub Once, pub B);
 
 /// A request that is to happen once, if its client asked for that.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Once {
     replays: Replays,
     sent: Option<(String, [u8; 32])>,

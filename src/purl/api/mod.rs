@@ -30,6 +30,7 @@ use crate::db::Db;
 use crate::db::quota::Defaults;
 use crate::purl::resolve::Resolver;
 use crate::purl::target::OwnAddress;
+use crate::purl::write::Writer;
 
 pub use routes::{RESOLUTION, ROUTES};
 
@@ -42,6 +43,8 @@ pub struct Purls {
     pub clock: Clock,
     /// Resolution and what it remembers; every write tells it.
     pub resolver: Resolver,
+    /// Names on their way into the database.
+    pub writer: Writer,
     /// How users reach this server: scheme and host, without a final slash.
     pub origin: Arc<str>,
     /// The same, as what no target may point at.
@@ -52,8 +55,16 @@ pub struct Purls {
 
 impl Purls {
     /// State for a server that is reached at `origin`.
-    pub fn new(db: Db, clock: Clock, resolver: Resolver, origin: &str, quotas: Defaults) -> Self {
-        Self { db, clock, resolver, origin: origin.into(), own: Arc::new(OwnAddress::new(origin)), quotas }
+    pub fn new(
+        db: Db,
+        clock: Clock,
+        resolver: Resolver,
+        writer: Writer,
+        origin: &str,
+        quotas: Defaults,
+    ) -> Self {
+        let own = Arc::new(OwnAddress::new(origin));
+        Self { db, clock, resolver, writer, origin: origin.into(), own, quotas }
     }
 }
 

@@ -6,7 +6,6 @@ use http::StatusCode;
 
 use super::purl_body::{self, AnswerFields};
 use super::{Purls, addressed, problems};
-use crate::db;
 use crate::db::idempotency::Key;
 use crate::db::quota::Quota;
 use crate::http::auth::{Caller, InDomains, MayMint};
@@ -17,7 +16,7 @@ use crate::purl::domain_path::DomainPath;
 use crate::purl::model::{Domain, Purl};
 use crate::purl::name::Name;
 use crate::purl::write::quota::AllotError;
-use crate::purl::write::{self, CreateVerdict, Creation, NewPurl, Recorded, WriteError};
+use crate::purl::write::{self, CreateVerdict, Creation, NewPurl, Recorded};
 
 /// What a body asks for.
 struct Wanted {
@@ -54,7 +53,7 @@ pub async fn create(
 async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> Result<Response, Problem> {
     let Wanted { path, name, answer } = wanted;
     let full_path = path.join(name.as_str());
-    let (key, quota) = (once.key(caller.author()), state.quotas.of(Quota::Names));
+    let key = once.key(caller.author());
     for _ in 0..addressed::ATTEMPTS {
         let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
         if reached != domain.path {
@@ -68,35 +67,39 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
             target: answer.target.clone(),
             valid_until: answer.valid_until,
         };
-        let author = (caller.key_id, state.clock.now());
-        // An answer that is stored is made before COMMIT; after it, these bytes leave and no others.
-        let mut stored = None;
-        let mut seal = |key: &Key, purl: &Purl| {
-            let response = purl_body::answer(state, StatusCode::CREATED, &domain, purl);
-            let (response, sealed) = once.record(key, response)?;
-            stored = Some(response);
-            Ok(sealed)
+        let name_key = name.key(domain.case_insensitive);
+        let writing = state.resolver.announcer.writing(domain.domain_id, &name_key);
+        let creation = Creation {
+            new,
+            name_key,
+            generation: domain.generation,
+            has_names: domain.has_names,
+            by: caller.key_id,
+            at: state.clock.now(),
+            once: key.clone().map(|key| recorded(state, &domain, once, key)),
         };
-        let recorded = key.as_ref().zip(Some(&mut seal)).map(|(key, seal)| Recorded { key, seal });
-        let writing = state.resolver.announcer.writing(domain.domain_id, &name.key(domain.case_insensitive));
-        let created =
-            write::create(&state.db, &domain, author, std::slice::from_ref(&new), quota, recorded).await;
+        let created = state.writer.create(&domain, creation).await;
         state.resolver.directory.wrote_in(&domain);
-        match created {
-            Ok(Creation::Answered(answer)) => {
+        match created? {
+            CreateVerdict::Created(purl) => {
+                writing.here_only();
+                return Ok(purl_body::answer(state, StatusCode::CREATED, &domain, &purl));
+            }
+            CreateVerdict::Taken { withdrawn } => {
+                writing.here_only();
+                let taken = Problem::new(&problems::NAME_TAKEN);
+                let detail = "it was withdrawn; a name is never free again";
+                return Err(if withdrawn { taken.detail(detail) } else { taken });
+            }
+            CreateVerdict::Answered(answer) => {
                 writing.unwritten();
                 return once.replay(caller.author(), &answer);
             }
-            Ok(Creation::Judged(verdicts)) => {
-                writing.here_only();
-                return stored.map_or_else(|| verdict(state, &domain, verdicts), Ok);
-            }
-            Ok(Creation::Lacking(lack)) => {
+            CreateVerdict::Lacking(lack) => {
                 writing.unwritten();
-                write::quota::allot(&state.db, quota, &[lack]).await?;
+                write::quota::allot(&state.db, state.quotas.of(Quota::Names), &[lack]).await?;
             }
-            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => writing.unwritten(),
-            Err(WriteError::Db(error)) => return Err(error.into()),
+            CreateVerdict::DomainChanged => writing.unwritten(),
         }
     }
     Err(Problem::unavailable())
@@ -111,15 +114,12 @@ impl From<AllotError> for Problem {
     }
 }
 
-fn verdict(state: &Purls, domain: &Domain, verdicts: Vec<CreateVerdict>) -> Result<Response, Problem> {
-    match verdicts.into_iter().next() {
-        Some(CreateVerdict::Created(purl)) => {
-            Ok(purl_body::answer(state, StatusCode::CREATED, domain, &purl))
-        }
-        Some(CreateVerdict::Taken { withdrawn: true }) => {
-            Err(Problem::new(&problems::NAME_TAKEN).detail("it was withdrawn; a name is never free again"))
-        }
-        Some(CreateVerdict::Taken { withdrawn: false }) => Err(Problem::new(&problems::NAME_TAKEN)),
-        None => Err(Problem::unavailable()),
-    }
+/// The answer is stored before COMMIT and made again after it; both are of the same name, so they are the same bytes.
+fn recorded(state: &Purls, domain: &Domain, once: &Once, key: Key) -> Recorded {
+    let (state, domain, once) = (state.clone(), domain.clone(), once.clone());
+    let seal = move |key: &Key, purl: &Purl| {
+        let response = purl_body::answer(&state, StatusCode::CREATED, &domain, purl);
+        once.record(key, response).map(|(_, sealed)| sealed)
+    };
+    Recorded { key, seal: Box::new(seal) }
 }

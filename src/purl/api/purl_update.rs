@@ -6,14 +6,13 @@ use http::{StatusCode, Uri};
 
 use super::purl_body::{self, AnswerFields};
 use super::{Purls, addressed, problems};
-use crate::db;
 use crate::http::Problem;
 use crate::http::auth::{Caller, InDomains, MayEdit};
 use crate::http::body::JsonObject;
 use crate::http::etag::{self, IfMatch};
 use crate::http::problem_codes::PRECONDITION_FAILED;
 use crate::purl::model::Domain;
-use crate::purl::write::{self, Change, ChangeVerdict, NewState, WriteError};
+use crate::purl::write::{Change, ChangeVerdict, NewState};
 
 /// Replaces how a name answers: what the body leaves out goes back to its default. The state it replaces
 /// becomes history. A body that changes nothing makes no revision.
@@ -52,40 +51,43 @@ pub async fn change(
         if_match.check(purl.revision)?;
         // Under the lock any revision will do, so that writers who name none never wear each other out.
         let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(purl.revision);
-        let change = Change { name_key: purl.name_key.clone(), expected, to: to(&domain) };
-        let author = (caller.key_id, state.clock.now());
+        let change = Change {
+            name_key: purl.name_key.clone(),
+            expected,
+            to: to(&domain),
+            generation: domain.generation,
+            by: caller.key_id,
+            at: state.clock.now(),
+        };
         let writing = state.resolver.announcer.writing(domain.domain_id, &purl.name_key);
-        let verdicts = match write::change(&state.db, &domain, author, &[change]).await {
-            Ok(verdicts) => verdicts,
-            Err(WriteError::DomainChanged | WriteError::Db(db::Error::Retryable(_))) => {
+        let verdict = state.writer.change(&domain, change).await?;
+        match verdict {
+            ChangeVerdict::DomainChanged => {
                 writing.unwritten();
                 continue;
             }
-            Err(WriteError::Db(error)) => return Err(error.into()),
-        };
-        let verdict = verdicts.into_iter().next();
-        match verdict {
-            Some(ChangeVerdict::Changed(_)) => {
+            ChangeVerdict::Changed(_) => {
                 state.resolver.directory.wrote_in(&domain);
                 writing.changed();
             }
             _ => writing.here_only(),
         }
         match verdict {
-            Some(ChangeVerdict::Changed(changed)) => {
+            ChangeVerdict::DomainChanged => {}
+            ChangeVerdict::Changed(changed) => {
                 return Ok(purl_body::answer(state, StatusCode::OK, &domain, &changed));
             }
-            Some(ChangeVerdict::Unchanged) => {
+            ChangeVerdict::Unchanged => {
                 // Another writer may have made it so after it was read.
                 let (domain, purl) = addressed::purl(state, caller, uri, "/api/v1/purls").await?;
                 return Ok(purl_body::answer(state, StatusCode::OK, &domain, &purl));
             }
-            Some(ChangeVerdict::Withdrawn) => return Err(Problem::new(&problems::NAME_WITHDRAWN)),
-            Some(ChangeVerdict::Stale { current }) => {
+            ChangeVerdict::Withdrawn => return Err(Problem::new(&problems::NAME_WITHDRAWN)),
+            ChangeVerdict::Stale { current } => {
                 let etag = etag::of_revision(current);
                 return Err(Problem::new(&PRECONDITION_FAILED).header(http::header::ETAG, etag));
             }
-            Some(ChangeVerdict::Absent) | None => return Err(Problem::not_found()),
+            ChangeVerdict::Absent => return Err(Problem::not_found()),
         }
     }
     Err(Problem::unavailable())

@@ -14,44 +14,48 @@ pub const LOCK_DOMAIN: Statement = Statement {
 
 /// Inserts names that are free, provided that the domain is still as it was when they were checked.
 ///
-/// `$1` tenant, `$2` domain, `$3` its generation, `$4` now, `$5` who; `$6…$12` one array a column; `$13` the configured
-/// quota of names. One row comes back for each name inserted, and at least one in any case, which says whether the
-/// guard held, and how many names are lacking: more than 0, and none was made, if they exceed what the domain is
-/// allotted (see [`super::quota`]). Names that exist need no room.
+/// `$1` tenant, `$2` domain, `$3` its generation; `$4…$15` one array a column, the last three the Idempotency-Key of an
+/// item, if it has one: it is passed over if that has an answer; `$16` the configured quota of names. One row comes
+/// back for each name inserted, and at least one in any case, which says whether the guard held, and how many names
+/// are lacking: more than 0, and none was made, if they exceed what the domain is allotted (see [`super::quota`]).
+/// Names that exist need no room.
 pub const INSERT_PURLS: Statement = Statement {
     name: "purl_insert",
     sql: "/* purl_insert */
 WITH guard AS MATERIALIZED (
     SELECT s.generation = $3 AS holds,
-           CASE WHEN q.most = 0 OR s.names_count + cardinality($6) <= s.names_allotted AND s.names_limit = q.most THEN 0
+           CASE WHEN q.most = 0 OR s.names_count + cardinality($4) <= s.names_allotted AND s.names_limit = q.most THEN 0
                 ELSE (SELECT CASE WHEN s.names_count + n.new <= s.names_allotted AND s.names_limit = q.most THEN 0
                                   ELSE n.new END
-                      FROM (SELECT count(DISTINCT k) AS new FROM unnest($6) AS i (k)
+                      FROM (SELECT count(DISTINCT k) AS new FROM unnest($4) AS i (k)
                             WHERE NOT EXISTS (SELECT FROM purls
                                               WHERE tenant_id = $1 AND domain_id = $2 AND name_key = k)) n) END AS lacking
     FROM domain_state s,
-         (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $13) AS most) q
+         (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $16) AS most) q
     WHERE s.tenant_id = $1 AND s.domain_id = $2),
 inserted AS (
     INSERT INTO purls (tenant_id, domain_id, name_key, name, status, is_partial, target, target_host,
                        valid_until, created_at, created_by, updated_at, updated_by)
-    SELECT $1, $2, i.name_key, i.name, i.status, i.is_partial, i.target, i.target_host, i.valid_until, $4, $5, $4, $5
-    FROM unnest($6::text[], $7::text[], $8::smallint[], $9::boolean[], $10::text[], $11::text[], $12::timestamptz[])
-        AS i (name_key, name, status, is_partial, target, target_host, valid_until)
+    SELECT $1, $2, i.name_key, i.name, i.status, i.is_partial, i.target, i.target_host, i.valid_until, i.at, i.by, i.at, i.by
+    FROM unnest($4::text[], $5::text[], $6::smallint[], $7::boolean[], $8::text[], $9::text[], $10::timestamptz[],
+                $11::timestamptz[], $12::uuid[], $13::bigint[], $14::uuid[], $15::text[])
+        AS i (name_key, name, status, is_partial, target, target_host, valid_until, at, by, once_tenant, once_caller,
+              once_key)
     WHERE (SELECT holds AND lacking = 0 FROM guard)
+      AND (i.once_key IS NULL
+           OR NOT EXISTS (SELECT FROM idempotency_keys k
+                          WHERE k.tenant_id = i.once_tenant AND k.api_key_id = i.once_caller
+                            AND k.idempotency_key = i.once_key OFFSET 0))
     ON CONFLICT DO NOTHING
-    RETURNING purl_id, name_key, name, revision, status, is_partial, target, valid_until, tombstone_reason,
-              successor, created_at, updated_at),
+    RETURNING purl_id, name_key),
 counted AS (
     UPDATE domain_state SET names_count = names_count + i.new FROM (SELECT count(*) AS new FROM inserted) i
     WHERE tenant_id = $1 AND domain_id = $2 AND i.new > 0)
-SELECT g.holds, g.lacking, i.* FROM guard g LEFT JOIN inserted i ON true",
+SELECT g.holds, g.lacking, i.purl_id, i.name_key FROM guard g LEFT JOIN inserted i ON true",
     types: &[
         Type::INT8,
         Type::INT8,
         Type::INT8,
-        Type::TIMESTAMPTZ,
-        Type::UUID,
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::INT2_ARRAY,
@@ -59,6 +63,11 @@ SELECT g.holds, g.lacking, i.* FROM guard g LEFT JOIN inserted i ON true",
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::TIMESTAMPTZ_ARRAY,
+        Type::TIMESTAMPTZ_ARRAY,
+        Type::UUID_ARRAY,
+        Type::INT8_ARRAY,
+        Type::UUID_ARRAY,
+        Type::TEXT_ARRAY,
         Type::INT8,
     ],
 };
@@ -88,22 +97,23 @@ SELECT name_key, status FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND n
 /// Replaces the state of names, after copying the superseded one. Tombstones stay, and a new one keeps what
 /// it last was; a row that would not change is left alone; times never run backwards whatever the clocks of two processes say.
 ///
-/// Parameters as in [`INSERT_PURLS`], with the expected revisions as `$7` and a tombstone's reason and
-/// successor at the end. One row for each item: what was found, and what was written.
+/// `$1` tenant, `$2` domain, `$3` its generation; `$4…$14` one array a column: key, the expected revision, the new
+/// state, a tombstone's reason and successor, when and by whom. One row for each item: what was found, and what was
+/// written.
 pub const UPDATE_PURLS: Statement = Statement {
     name: "purl_update",
     sql: "/* purl_update */
 WITH guard AS MATERIALIZED (
     SELECT generation = $3 AS holds FROM domain_state WHERE tenant_id = $1 AND domain_id = $2),
 item AS MATERIALIZED (
-    SELECT * FROM unnest($6::text[], $7::bigint[], $8::smallint[], $9::boolean[], $10::text[], $11::text[],
-                         $12::timestamptz[], $13::text[], $14::text[])
-        AS i (name_key, expected, status, is_partial, target, target_host, valid_until, reason, successor)),
+    SELECT * FROM unnest($4::text[], $5::bigint[], $6::smallint[], $7::boolean[], $8::text[], $9::text[],
+                         $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[])
+        AS i (name_key, expected, status, is_partial, target, target_host, valid_until, reason, successor, at, by)),
 superseded AS (
     INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, is_partial, target, valid_until,
                                 tombstone_reason, successor, written_at, written_by, superseded_at)
     SELECT p.tenant_id, p.domain_id, p.name_key, p.revision, p.status, p.is_partial, p.target, p.valid_until,
-           p.tombstone_reason, p.successor, p.updated_at, p.updated_by, greatest($4, p.updated_at)
+           p.tombstone_reason, p.successor, p.updated_at, p.updated_by, greatest(i.at, p.updated_at)
     FROM item i
     JOIN purls p ON p.tenant_id = $1 AND p.domain_id = $2 AND p.name_key = i.name_key
     WHERE (SELECT holds FROM guard) AND p.revision = coalesce(i.expected, p.revision) AND p.status <> 410
@@ -117,7 +127,7 @@ written AS (
         target = CASE WHEN i.status = 410 THEN p.target ELSE i.target END,
         target_host = CASE WHEN i.status = 410 THEN p.target_host ELSE i.target_host END,
         valid_until = CASE WHEN i.status = 410 THEN p.valid_until ELSE i.valid_until END,
-        tombstone_reason = i.reason, successor = i.successor, updated_at = s.superseded_at, updated_by = $5
+        tombstone_reason = i.reason, successor = i.successor, updated_at = s.superseded_at, updated_by = i.by
     FROM item i JOIN superseded s ON s.name_key = i.name_key
     WHERE p.tenant_id = $1 AND p.domain_id = $2 AND p.name_key = i.name_key
     RETURNING p.purl_id, p.name_key, p.name, p.revision, p.status, p.is_partial, p.target, p.valid_until,
@@ -131,8 +141,6 @@ LEFT JOIN written w ON w.name_key = i.name_key",
         Type::INT8,
         Type::INT8,
         Type::INT8,
-        Type::TIMESTAMPTZ,
-        Type::UUID,
         Type::TEXT_ARRAY,
         Type::INT8_ARRAY,
         Type::INT2_ARRAY,
@@ -142,6 +150,8 @@ LEFT JOIN written w ON w.name_key = i.name_key",
         Type::TIMESTAMPTZ_ARRAY,
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
+        Type::TIMESTAMPTZ_ARRAY,
+        Type::UUID_ARRAY,
     ],
 };
 

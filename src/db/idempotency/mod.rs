@@ -6,6 +6,8 @@
 //! sees what the earlier holder committed; an INSERT at the start, to be filled in later, would write every row
 //! twice. Locks of keys come before all others. A transaction for several requests takes their locks in order.
 
+pub mod batch;
+
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
@@ -22,7 +24,8 @@ pub const RETENTION: Duration = Duration::hours(24);
 const PORTION: i64 = 1_000;
 
 /// Every hot statement here.
-pub const STATEMENTS: &[&Statement] = &[&LOCK, &FIND, &INSERT];
+pub const STATEMENTS: &[&Statement] =
+    &[&LOCK, &FIND, &INSERT, &batch::LOCK_ALL, &batch::FIND_ALL, &batch::INSERT_ALL];
 
 /// Waits for whoever works under the same key. `$1` [`Key::lock`].
 pub const LOCK: Statement = Statement {
