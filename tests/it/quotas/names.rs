@@ -134,10 +134,13 @@ async fn other_tenants_are_not_touched() {
 
 /// Runs an import at the command line: whether it succeeded, and all that it said.
 fn import(app: &TestApp, text: &str, settings: &[(&str, &str)], more: &[&str]) -> (bool, String) {
+    import_into(&url(app.target()), text, settings, more)
+}
+
+fn import_into(database: &str, text: &str, settings: &[(&str, &str)], more: &[&str]) -> (bool, String) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("written");
-    let database = url(app.target());
-    let mut environment = vec![("DATABASE_URL", database.as_str())];
+    let mut environment = vec![("DATABASE_URL", database)];
     environment.extend_from_slice(settings);
     let path = file.path().to_str().expect("UTF-8");
     let arguments = [&["import", "csv", path, "--tenant", "acme"], more].concat();
@@ -182,6 +185,52 @@ async fn a_file_of_many_chunks_fills_the_quota_to_the_last_name() {
     assert_eq!((count(&app, NAMES).await, count(&app, WRONG).await), (5_000, 0));
     let (done, said) = import(&app, &lines(4_999..5_001), &[("RESOLUTE__QUOTAS__NAMES", "5000")], &[]);
     assert!(!done && said.contains("has 5000, and this needs 1 more"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_import_beside_others_who_make_names_domains_and_quotas_stops_at_the_quota_and_blocks_nobody() {
+    let (app, operator) = configured(Quotas::default()).await;
+    let admin = app.tenant("acme").await.admin().await;
+    for path in ["d", "e", "f"] {
+        domain(&operator, path).await.expect(201);
+    }
+    set(&operator, json!({"names": 4_100})).await.expect(200);
+    let database = url(app.target());
+    let importer = std::thread::spawn(move || import_into(&database, &lines(0..4_000), &[], &[]));
+    let (mut made, mut round) = (0, 0);
+    while !importer.is_finished() || round < 20 {
+        let names = (0..12).map(|number| {
+            let (admin, path) = (admin.clone(), ["d", "e", "f"][number % 3]);
+            async move { mint(&admin, path, format!("{round}-{number}")).await }
+        });
+        let below = admin.post("/api/v1/domains", json!({"path": format!("d/below{round}")}));
+        let same = set(&operator, json!({"names": 4_100}));
+        let (names, below, same) = tokio::join!(join_all(names), below, same);
+        below.expect(201);
+        same.expect(200);
+        for answer in names {
+            match answer.status.as_u16() {
+                201 => made += 1,
+                409 => drop(answer.expect_problem(409, "quota_exceeded")),
+                other => panic!("{other}: {}", answer.text()),
+            }
+        }
+        round += 1;
+    }
+    let (done, said) = importer.join().expect("no panic");
+    let all = count(&app, NAMES).await;
+    assert_eq!((count(&app, COUNTED).await, count(&app, WRONG).await), (all, 0));
+    assert!(all <= 4_100 && made > 0, "{all}, {made}");
+    if done {
+        assert_eq!(all, made + 4_000);
+    } else {
+        assert!(said.contains("--resume goes on once there is room"), "{said}");
+        set(&operator, json!({"names": 0})).await.expect(200);
+        let (done, said) = import(&app, &lines(0..4_000), &[], &["--resume"]);
+        assert!(done, "{said}");
+        assert_eq!(count(&app, NAMES).await, made + 4_000);
+    }
+    assert_eq!(count(&app, WRONG).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
