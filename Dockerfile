@@ -1,5 +1,6 @@
 # Two stages: cargo in the image of the pinned toolchain, then the binary alone on a slim system. No line needs BuildKit, and
-# only the first stage downloads anything. Both images are Debian 12: the binary needs the C library it was linked with.
+# only the first stage downloads anything. Both images are Debian 12: the binary needs the C library it was linked with. It needs
+# neither a shell nor any other program, so a runtime image without them will do.
 ARG RUST_IMAGE=rust:1.95.0-slim-bookworm
 ARG RUNTIME_IMAGE=debian:bookworm-slim
 

@@ -63,11 +63,38 @@ fn a_listener_that_never_answers_fails_the_health_check_in_bounded_time() {
 }
 
 #[test]
-fn the_image_is_built_with_the_pinned_toolchain() {
+fn a_server_without_a_database_says_what_to_set() {
+    let environment = [
+        ("RESOLUTE__DATABASE__DATA_DIR", "/dev/null/postgres"),
+        ("PORT", "0"),
+        ("RESOLUTE__OPS__LISTEN", ""),
+    ];
+    let refused = resolute(&["serve"], &environment).output().expect("the binary runs");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("DATABASE_URL is not set") && said.contains("/dev/null/postgres"), "{said}");
+    assert_eq!(said.matches("os error").count(), 1, "{said}");
+}
+
+#[test]
+fn the_image_is_built_with_the_pinned_toolchain_and_compose_says_the_same() {
     let pinned: toml::Table = file("rust-toolchain.toml").parse().expect("TOML");
     let channel = pinned["toolchain"]["channel"].as_str().expect("a channel");
-    let image = format!("\nARG RUST_IMAGE=rust:{channel}-slim-");
-    assert!(file("Dockerfile").contains(&image), "the Dockerfile lacks {image}");
+    let (dockerfile, compose) = (file("Dockerfile"), file("docker-compose.yml"));
+    let defaults: Vec<_> = dockerfile
+        .lines()
+        .filter_map(|line| line.strip_prefix("ARG ").and_then(|default| default.split_once('=')))
+        .collect();
+    assert!(
+        defaults.iter().any(|(name, image)| {
+            *name == "RUST_IMAGE" && image.starts_with(&format!("rust:{channel}-slim-"))
+        }),
+        "{channel} is not in {defaults:?}"
+    );
+    for (name, image) in defaults {
+        let argument = format!("{name}: ${{{name}:-{image}}}\n");
+        assert!(compose.contains(&argument), "docker-compose.yml lacks {argument}");
+    }
 }
 
 #[test]
