@@ -10,6 +10,9 @@ use crate::config::Config;
 use crate::db::cluster::{Cluster, Settings};
 use crate::db::{Db, PoolSettings, Target, migrate};
 
+/// Said first when the private cluster fails: where DATABASE_URL was forgotten, nobody wanted one.
+const WHY_PRIVATE: &str = "DATABASE_URL is not set, and the private PostgreSQL cannot be used";
+
 /// The configuration, and where programs are searched.
 #[derive(Debug)]
 pub struct Place {
@@ -39,19 +42,19 @@ pub struct Connected {
 impl Place {
     /// For `serve`: the configured database, else the private cluster, owned.
     pub async fn reach_to_serve(&self) -> anyhow::Result<Reached> {
-        match self.configured()? {
-            Some(reached) => Ok(reached),
-            None => Ok(Reached::private(Cluster::start(&self.private()).await?)),
+        if let Some(reached) = self.configured()? {
+            return Ok(reached);
         }
+        Ok(Reached::private(Cluster::start(&self.private()).await.context(WHY_PRIVATE)?))
     }
 
     /// For commands that may come first: the configured database, else the private cluster, attached to, started or
     /// made.
     pub async fn reach(&self) -> anyhow::Result<Reached> {
-        match self.configured()? {
-            Some(reached) => Ok(reached),
-            None => Ok(Reached::private(Cluster::attach_or_start(&self.private()).await?)),
+        if let Some(reached) = self.configured()? {
+            return Ok(reached);
         }
+        Ok(Reached::private(Cluster::attach_or_start(&self.private()).await.context(WHY_PRIVATE)?))
     }
 
     /// Connects to a database that exists; see [`Self::connect_or_make`].

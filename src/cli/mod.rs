@@ -5,6 +5,7 @@ mod config;
 mod database;
 mod demo;
 mod headroom;
+mod healthcheck;
 mod import;
 mod key;
 mod loadtest;
@@ -42,6 +43,8 @@ enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(config::Command),
+    /// Ask the running server of this machine whether it is ready; exit status 1 and the reason if it is not.
+    Healthcheck,
     /// Show how many more rows the ids of each table can number.
     Headroom(headroom::Args),
     /// Manage tenants.
@@ -93,6 +96,10 @@ async fn run(cli: Cli) -> Outcome {
         return openapi::print();
     }
     let loaded = crate::config::load(cli.config.as_deref(), &environment, &flags)?;
+    // Asked every few seconds: the warnings are the server's to log, once.
+    if matches!(cli.command, Command::Healthcheck) {
+        return healthcheck::run(&loaded.config).await;
+    }
     crate::telemetry::logging::install(&loaded.config.log);
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
@@ -106,7 +113,7 @@ async fn run(cli: Cli) -> Outcome {
         Command::Key(command) => key::run(&command, &place).await,
         Command::Loadtest(command) => loadtest::run(&command, &place).await,
         Command::Import(command) => import::run(&command, &place).await,
-        Command::Config(_) | Command::Openapi => Ok(ExitCode::SUCCESS),
+        Command::Config(_) | Command::Openapi | Command::Healthcheck => Ok(ExitCode::SUCCESS),
     }
 }
 

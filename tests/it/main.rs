@@ -4,6 +4,7 @@ mod architecture;
 mod catalogue;
 mod census;
 mod cluster;
+mod container;
 mod contracts;
 mod documentation;
 mod durability;

@@ -115,20 +115,20 @@ pub enum ClusterError {
         pid: i32,
     },
     /// A file or process operation failed.
-    #[error("{path}: {what}: {source}")]
+    #[error("{path}: {what}: {cause}")]
     Io {
         /// What was tried.
         what: &'static str,
         /// On which file.
         path: PathBuf,
-        /// How it failed.
-        source: io::Error,
+        /// How it failed; not the `source`, because the message has it already.
+        cause: io::Error,
     },
 }
 
 impl ClusterError {
     /// An adapter for `map_err`: what was tried, on which file.
     pub(super) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { what, path: path.to_path_buf(), source }
+        move |cause| Self::Io { what, path: path.to_path_buf(), cause }
     }
 }

@@ -57,8 +57,8 @@ impl Drop for OwnerLock {
 /// Says whose directory it is when we may not write there.
 fn foreign(dir: &Path, error: ClusterError) -> ClusterError {
     match (&error, dir.metadata()) {
-        (ClusterError::Io { source, .. }, Ok(found))
-            if source.kind() == std::io::ErrorKind::PermissionDenied
+        (ClusterError::Io { cause, .. }, Ok(found))
+            if cause.kind() == std::io::ErrorKind::PermissionDenied
                 && found.uid() != rustix::process::geteuid().as_raw() =>
         {
             ClusterError::Foreign { data_dir: dir.to_path_buf(), owner: found.uid() }

@@ -20,7 +20,6 @@ use crate::purl::model::Policies;
 use crate::purl::rules::Creator;
 use crate::purl::store::domains::{self, CreateError, NewDomain};
 use crate::purl::target::OwnAddress;
-use crate::purl::write::quota::{AllotError, allot};
 
 /// Most lines merged in one transaction. The domain's lock is held for as long as that takes, and single
 /// writes wait for it.
@@ -349,22 +348,23 @@ impl Import<'_> {
         lines: &mut [StagedLine],
         tree: &mut Tree,
     ) -> Result<HashMap<i64, Outcome>, ImportError> {
+        let mut lacked = Vec::new();
         for _ in 0..ATTEMPTS {
             let good = || lines.iter().filter(|line| line.refusal.is_none() && line.duplicate_of.is_none());
             let numbers: Vec<i64> = good().map(|line| line.line).collect();
             let domains: BTreeSet<&String> = good().map(|line| &line.domain_path).collect();
             let domains: Vec<String> = domains.into_iter().cloned().collect();
-            let chunk = Chunk { lines: &numbers, domains: &domains, through };
+            let chunk = Chunk { lines: &numbers, domains: &domains, lacked: &lacked, through };
             let quota = self.quotas.of(Quota::Names);
             let merged = staging::merge(self.db, run, &chunk, &tree.generations, quota, self.clock.now());
             let current = match merged.await {
                 Ok(Merged::Done(outcomes)) => return Ok(outcomes),
                 Ok(Merged::TreeChanged(current)) => current,
-                Ok(Merged::Lacking(lacks)) => match allot(self.db, quota, &lacks).await {
-                    Ok(()) | Err(AllotError::Db(db::Error::Retryable(_))) => continue,
-                    Err(AllotError::Exceeded(exceeded)) => return Err(ImportError::QuotaMeanwhile(exceeded)),
-                    Err(AllotError::Db(error)) => return Err(error.into()),
-                },
+                Ok(Merged::Lacking(lacks)) => {
+                    lacked = lacks;
+                    continue;
+                }
+                Ok(Merged::Exceeded(exceeded)) => return Err(ImportError::QuotaMeanwhile(exceeded)),
                 Err(db::Error::Retryable(_)) => continue,
                 Err(error) => return Err(error.into()),
             };

@@ -21,7 +21,7 @@ use crate::db::statement::Statement;
 use crate::db::tx::Tx;
 use crate::db::{self, Db, notify};
 use crate::purl::known;
-use crate::purl::write::quota::{self, Lack};
+use crate::purl::write::quota::{self, AllotError, Lack};
 
 /// Why a name that is a tombstone is refused.
 pub const WITHDRAWN: &str = "the name was withdrawn; it is never free again";
@@ -281,6 +281,8 @@ pub struct Chunk<'a> {
     pub lines: &'a [i64],
     /// Paths of their domains.
     pub domains: &'a [String],
+    /// Domains that lacked names when this was tried before: now they are allotted in the same transaction.
+    pub lacked: &'a [Lack],
     /// The last line that is done with this chunk, merged or only reported.
     pub through: i64,
 }
@@ -298,6 +300,8 @@ pub enum Merged {
     TreeChanged(Generations),
     /// Nothing is written: these domains must be allotted names first.
     Lacking(Vec<Lack>),
+    /// Nothing is written: the quota of names is used up.
+    Exceeded(Exceeded),
 }
 
 /// Merges a chunk under the locks of its domains, if these still have the `expected` generations. `names_quota` is the
@@ -313,6 +317,7 @@ pub async fn merge(
     let tx = Tx::begin(db.hot().await?, "import_merge").await?;
     let client = tx.client();
     client.batch_execute(sql::PLAN_ANEW).await?;
+    quota::lock_all(client, chunk.lacked).await?;
     run_one(client, &sql::LOCK_DOMAINS, &[&chunk.domains]).await?;
     let generations = sql::GENERATIONS.prepare(client).await?;
     let mut current = HashMap::new();
@@ -342,9 +347,19 @@ pub async fn merge(
     let new: Vec<i64> = chunk.lines.iter().copied().filter(|line| !outcomes.contains_key(line)).collect();
     if !new.is_empty() {
         let lacks = list_lacking(client, run, &new, names_quota).await?;
-        if !lacks.is_empty() {
+        // Locked is what lacked names before; should that be another tenant's now, once more.
+        let locked = |lack: &Lack| chunk.lacked.iter().any(|before| before.tenant_id == lack.tenant_id);
+        if !lacks.iter().all(locked) {
             tx.rollback().await?;
             return Ok(Merged::Lacking(lacks));
+        }
+        match quota::allot_locked(client, names_quota, &lacks).await {
+            Ok(()) => {}
+            Err(AllotError::Exceeded(exceeded)) => {
+                tx.rollback().await?;
+                return Ok(Merged::Exceeded(exceeded));
+            }
+            Err(AllotError::Db(error)) => return Err(error),
         }
         let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &now];
         for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use deadpool_postgres::Object;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -145,46 +146,83 @@ FROM (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $3
 pub const STATEMENTS: &[&Statement] =
     &[&LOCK_TENANT, &LOCK_DOMAINS, &SURVEY, &LIST_OPEN, &TAKE_BACK, &ALLOT, &LACKING, &WHOLE];
 
-/// Has domains allotted what they lack, all of it or nothing. `default` is the configured quota, 0: none. Then try
-/// again to make the names; somebody else may have come first.
+/// Has domains allotted what they lack, in a transaction of its own. `default` is the configured quota, 0: none. Then
+/// try again to make the names; somebody else may have come first.
 pub async fn allot(db: &Db, default: i64, lacks: &[Lack]) -> Result<(), AllotError> {
-    let mut by_tenant: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    for lack in lacks {
-        by_tenant.entry(lack.tenant_id).or_default().push((lack.domain_id, lack.names));
-    }
-    for (tenant_id, wanted) in by_tenant {
-        if !allot_within(db, tenant_id, default, &wanted, false).await? {
-            allot_within(db, tenant_id, default, &wanted, true).await?;
+    for (tenant_id, wanted) in by_tenant(lacks) {
+        let domains: Vec<i64> = wanted.keys().copied().collect();
+        // What others have left over is taken back in a second attempt: their rows must be locked then, and from the
+        // beginning, because locks are taken in id order.
+        for take_back in [false, true] {
+            let tx = Tx::begin(db.hot().await?, "quota_allot").await?;
+            lock(tx.client(), tenant_id, &domains, take_back).await?;
+            match share_out(tx.client(), tenant_id, default, &wanted, take_back).await {
+                Ok(true) => {
+                    tx.commit().await?;
+                    break;
+                }
+                Ok(false) => tx.rollback().await?,
+                Err(error) => {
+                    tx.rollback().await?;
+                    return Err(error);
+                }
+            }
         }
     }
     Ok(())
 }
 
-/// One attempt. Without `take_back` only the domains that lack names are locked; false if the rest of the quota is
-/// with others, which then must be locked too, and from the beginning, because locks are taken in id order.
-async fn allot_within(
-    db: &Db,
+/// Locks the tenants of these domains and all that is theirs: first in a transaction that is to make more names at
+/// once than others leave it the time for, and then calls [`allot_locked`].
+pub async fn lock_all(client: &Object, lacks: &[Lack]) -> Result<(), db::Error> {
+    for tenant_id in by_tenant(lacks).into_keys() {
+        lock(client, tenant_id, &[], true).await?;
+    }
+    Ok(())
+}
+
+/// Has domains allotted what they lack, in a transaction that holds [`lock_all`] for them.
+pub async fn allot_locked(client: &Object, default: i64, lacks: &[Lack]) -> Result<(), AllotError> {
+    for (tenant_id, wanted) in by_tenant(lacks) {
+        share_out(client, tenant_id, default, &wanted, true).await?;
+    }
+    Ok(())
+}
+
+/// Names wanted, by tenant and domain.
+fn by_tenant(lacks: &[Lack]) -> BTreeMap<i64, BTreeMap<i64, i64>> {
+    let mut tenants: BTreeMap<i64, BTreeMap<i64, i64>> = BTreeMap::new();
+    for lack in lacks {
+        tenants.entry(lack.tenant_id).or_default().insert(lack.domain_id, lack.names);
+    }
+    tenants
+}
+
+async fn lock(client: &Object, tenant_id: i64, domains: &[i64], all: bool) -> Result<(), db::Error> {
+    client.query(&LOCK_TENANT.prepare(client).await?, &[&tenant_id]).await?;
+    client.query(&LOCK_DOMAINS.prepare(client).await?, &[&tenant_id, &domains, &all]).await?;
+    Ok(())
+}
+
+/// Allots under the locks; with `take_back` all domains of the tenant must be locked. False, and nothing is done, if the
+/// rest of the quota is with other domains.
+async fn share_out(
+    client: &Object,
     tenant_id: i64,
     default: i64,
-    wanted: &[(i64, i64)],
+    wanted: &BTreeMap<i64, i64>,
     take_back: bool,
 ) -> Result<bool, AllotError> {
-    let domains: Vec<i64> = wanted.iter().map(|(domain_id, _)| *domain_id).collect();
-    let total = wanted.iter().fold(0_i64, |sum, (_, names)| sum.saturating_add(*names));
-    let tx = Tx::begin(db.hot().await?, "quota_allot").await?;
-    let client = tx.client();
-    client.query(&LOCK_TENANT.prepare(client).await?, &[&tenant_id]).await?;
-    client.query(&LOCK_DOMAINS.prepare(client).await?, &[&tenant_id, &domains, &take_back]).await?;
+    let domains: Vec<i64> = wanted.keys().copied().collect();
+    let total = wanted.values().fold(0_i64, |sum, names| sum.saturating_add(*names));
     let survey: [Parameter<'_>; 4] = [&tenant_id, &domains, &default, &!take_back];
     let row = client.query_one(&SURVEY.prepare(client).await?, &survey).await?;
     let (most, used, open): (i64, i64, i64) =
         (row.try_get("most")?, row.try_get("used")?, row.try_get("open")?);
     if most == 0 {
-        tx.rollback().await?;
         return Ok(true);
     }
     if used.saturating_add(total) > most {
-        tx.rollback().await?;
         return Err(Exceeded { quota: Quota::Names, limit: most, used, wanted: total }.into());
     }
     let mut asked: BTreeMap<i64, Asked> =
@@ -195,15 +233,11 @@ async fn allot_within(
         }
     }
     let (ids, asked): (Vec<i64>, Vec<Asked>) = asked.into_iter().unzip();
-    let Some(shares) = shares(most - used - open, &asked) else {
-        tx.rollback().await?;
-        return Ok(false);
-    };
+    let Some(shares) = shares(most - used - open, &asked) else { return Ok(false) };
     if take_back {
         client.execute(&TAKE_BACK.prepare(client).await?, &[&tenant_id, &domains]).await?;
     }
     client.execute(&ALLOT.prepare(client).await?, &[&tenant_id, &ids, &shares, &most]).await?;
-    tx.commit().await?;
     Ok(true)
 }
 

@@ -203,7 +203,9 @@ async fn an_import_beside_others_who_make_names_domains_and_quotas_stops_at_the_
             let (admin, path) = (admin.clone(), ["d", "e", "f"][number % 3]);
             async move { mint(&admin, path, format!("{round}-{number}")).await }
         });
-        let below = admin.post("/api/v1/domains", json!({"path": format!("d/below{round}")}));
+        // Few: an import gives up when the domains of its file change all the time.
+        let path = format!("{}/below{round}", if round < 3 { "d" } else { "f" });
+        let below = admin.post("/api/v1/domains", json!({ "path": path }));
         let same = set(&operator, json!({"names": 4_100}));
         let (names, below, same) = tokio::join!(join_all(names), below, same);
         below.expect(201);
@@ -224,7 +226,9 @@ async fn an_import_beside_others_who_make_names_domains_and_quotas_stops_at_the_
     if done {
         assert_eq!(all, made + 4_000);
     } else {
-        assert!(said.contains("--resume goes on once there is room"), "{said}");
+        // The others were faster, or became so while it merged.
+        let ends = ["nothing of it was imported", "--resume goes on once there is room"];
+        assert!(ends.iter().any(|end| said.contains(end)), "{said}");
         set(&operator, json!({"names": 0})).await.expect(200);
         let (done, said) = import(&app, &lines(0..4_000), &[], &["--resume"]);
         assert!(done, "{said}");
