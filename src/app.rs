@@ -28,6 +28,7 @@ use crate::http::route::{Access, Route};
 use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
+use crate::purl::lookup::Lookups;
 use crate::purl::resolve::Resolver;
 use crate::purl::write::Writer;
 use crate::purl::{self, Purls, known};
@@ -171,7 +172,8 @@ impl App {
         let (pool, kinds) = (db.management().clone(), job_kinds(voting.clone()));
         let jobs = Worker::new(pool, kinds, ids.clone(), tasks.clone(), Pace::default());
         let hearing = Hearing::new();
-        let resolver = Resolver::new(db.clone(), &config.cache, hearing.clone());
+        let lookups = Lookups::new(&db, &ids, &tasks, bounds);
+        let resolver = Resolver::new(db.clone(), lookups, &config.cache, hearing.clone());
         let keys = Keys::new(db.clone(), clock.clone(), &config.cache, &config.quotas);
         Self {
             config,
@@ -270,6 +272,7 @@ impl App {
             }
             voting.casting.export();
             writer.export();
+            resolver.lookups().export();
             let others = [("keys", keys.entries()), ("voters", voting.known_polls.len())];
             let caches = resolver.known().entries().into_iter().chain(others);
             for (cache, entries) in caches {

@@ -49,6 +49,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Those among these paths.
+    pub fn list(&self, paths: &[&str]) -> Vec<Domain> {
+        paths.iter().filter_map(|path| self.domains.get(*path)).map(|domain| Domain::clone(domain)).collect()
+    }
+
     /// The longest domain among these paths, which come with the shortest first.
     pub fn longest(&self, prefixes: &[&str]) -> Option<&Arc<Domain>> {
         prefixes.iter().rev().find_map(|path| self.domains.get(*path))

@@ -8,6 +8,7 @@ pub mod domain_path;
 pub mod import;
 pub mod known;
 pub mod location;
+pub mod lookup;
 pub mod model;
 pub mod name;
 pub mod raw_path;
@@ -37,7 +38,7 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [directory::STATEMENTS, resolve::STATEMENTS, import::statements::STATEMENTS]
+    [directory::STATEMENTS, lookup::STATEMENTS, resolve::STATEMENTS, import::statements::STATEMENTS]
         .into_iter()
         .flatten()
         .copied()

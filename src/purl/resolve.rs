@@ -2,7 +2,6 @@
 //! in one probe of the database. Which of them answers is decided by `rules::choose`. While the database is
 //! unreachable it goes on with what it last knew, and never takes what it does not know for absent.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use time::OffsetDateTime;
@@ -11,6 +10,7 @@ use tokio_postgres::types::Type;
 use super::announce::Announcer;
 use super::directory::Directory;
 use super::known::Known;
+use super::lookup::Lookups;
 use super::model::{Domain, Purl};
 use super::raw_path::RawPath;
 use super::row;
@@ -20,16 +20,6 @@ use crate::db::notify::Hearing;
 use crate::db::reachability::Reachability;
 use crate::db::statement::{Statement, flight};
 use crate::db::{self, Db};
-
-/// Names of a domain with one of some keys. `$1` its home tenant, `$2` its id, `$3` the keys.
-pub const PROBE: Statement = Statement {
-    name: "purl_probe",
-    sql: "/* purl_probe */
-SELECT purl_id, name_key, name, revision, status, is_partial, target, valid_until, tombstone_reason, successor,
-       created_at, updated_at
-FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = ANY ($3)",
-    types: &[Type::INT8, Type::INT8, Type::TEXT_ARRAY],
-};
 
 /// The domains among some paths, the longest last.
 pub const DIRECTORY: Statement = Statement {
@@ -46,7 +36,7 @@ ORDER BY octet_length(d.path)",
 };
 
 /// The statements of this file, for the census.
-pub const STATEMENTS: &[&Statement] = &[&PROBE, &DIRECTORY];
+pub const STATEMENTS: &[&Statement] = &[&DIRECTORY];
 
 /// The domain that a request reaches, with those of its names that could answer.
 #[derive(Debug)]
@@ -63,6 +53,7 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub struct Resolver {
     db: Db,
+    lookups: Lookups,
     known: Arc<Known>,
     reachability: Arc<Reachability>,
     /// The domains; to be told of every write to them.
@@ -73,10 +64,11 @@ pub struct Resolver {
 
 impl Resolver {
     /// A resolver that remembers nothing yet.
-    pub fn new(db: Db, settings: &config::Cache, hearing: Hearing) -> Self {
+    pub fn new(db: Db, lookups: Lookups, settings: &config::Cache, hearing: Hearing) -> Self {
         let known = Arc::new(Known::new(settings, hearing));
         Self {
             db,
+            lookups,
             announcer: Announcer::new(Arc::clone(&known)),
             known,
             reachability: Arc::default(),
@@ -84,9 +76,21 @@ impl Resolver {
         }
     }
 
+    /// Look-ups under way.
+    pub fn lookups(&self) -> &Lookups {
+        &self.lookups
+    }
+
     /// What this process remembers of names.
     pub fn known(&self) -> &Known {
         &self.known
+    }
+
+    /// The domains among these paths as they were at most a second ago, the longest last; `None` while that cannot be
+    /// verified.
+    pub async fn domains(&self, paths: &[&str]) -> Option<Vec<Domain>> {
+        let directory = self.directory.current(&self.db, &self.reachability).await.ok()?;
+        directory.unverified.is_none().then(|| directory.list(paths))
     }
 
     /// Looks a request up; `None` where no domain covers it.
@@ -137,22 +141,15 @@ impl Resolver {
 
     /// Reads names, and remembers what was found and what was not.
     async fn probe(&self, domain: &Domain, keys: &[&str]) -> Result<Vec<Arc<Purl>>, db::Error> {
-        let client = self.db.hot().await?;
-        let statement = PROBE.prepare(&client).await?;
         // Before the read, so that a write that overlaps it is not remembered as it was.
         let tickets: Vec<_> = keys.iter().map(|key| self.known.tickets(domain.domain_id, key)).collect();
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&domain.home_tenant_id, &domain.domain_id, &keys];
-        let rows = flight(1, client.query(&statement, &values)).await?;
-        let mut read = HashMap::with_capacity(rows.len());
-        for found in &rows {
-            let purl = Arc::new(row::purl(found)?);
-            read.insert(purl.name_key.clone(), purl);
-        }
+        let wanted = keys.iter().map(|key| (*key).to_owned()).collect();
+        let read = self.lookups.list(domain, wanted).await?;
         for (key, tickets) in keys.iter().zip(&tickets) {
-            self.known.remember(domain.domain_id, key, read.get(*key), tickets);
+            let found = read.iter().find(|purl| purl.name_key == *key);
+            self.known.remember(domain.domain_id, key, found, tickets);
         }
-        Ok(read.into_values().collect())
+        Ok(read)
     }
 }
 

@@ -128,8 +128,8 @@ impl Work for Casting {
             + cast.idempotency_key.as_ref().map_or(0, String::len)
     }
 
-    fn operations(cast: &Cast) -> [u64; 2] {
-        [cast.participant_id.cast_unsigned(); 2]
+    fn operations(cast: &Cast) -> Option<[u64; 2]> {
+        Some([cast.participant_id.cast_unsigned(); 2])
     }
 
     async fn run(&self, client: Object, key: &PollKey, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {

@@ -1,5 +1,6 @@
 //! Group commit: writes to one lock row wait in a queue, and one transaction takes all that wait. Nothing is delayed
-//! on purpose: while one batch is being committed the next one gathers. Each item gets a verdict of its own.
+//! on purpose: while one batch is being committed the next one gathers. Each item gets a verdict of its own. Look-ups
+//! are gathered in the same way.
 //!
 //! `turns` shares the connections between tenants, `queue` bounds what waits, `flush` runs a batch and answers. What
 //! a batch does is the feature's: [`Work`].
@@ -35,7 +36,7 @@ use crate::lifecycle::Tasks;
 
 /// What a kind of batch does.
 pub trait Work: Send + Sync + 'static {
-    /// The lock row; one queue each.
+    /// The lock row, as a rule; one queue each.
     type Key: Clone + Eq + Hash + Send + Sync + fmt::Debug;
     /// One write, checked as far as it can be before the lock.
     type Item: Send + Sync;
@@ -52,8 +53,8 @@ pub trait Work: Send + Sync + 'static {
     fn bytes(item: &Self::Item) -> usize;
 
     /// What no two items of a batch may share, such as the voter, as numbers; a hash that collides by chance costs only
-    /// a wait for the next batch.
-    fn operations(item: &Self::Item) -> [u64; 2];
+    /// a wait for the next batch. `None`: items of this kind share whatever they like.
+    fn operations(item: &Self::Item) -> Option<[u64; 2]>;
 
     /// Runs a batch in one transaction. One verdict for each item, in order; or an error, and nothing was written
     /// (unless it is [`Error::OutcomeUnknown`]).

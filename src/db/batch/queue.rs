@@ -16,7 +16,7 @@ pub(super) struct Waiting<W: Work> {
     pub bytes: usize,
     pub since: Instant,
     pub answer: oneshot::Sender<Result<W::Verdict, Error>>,
-    operations: [u64; 2],
+    operations: Option<[u64; 2]>,
 }
 
 impl<W: Work> Waiting<W> {
@@ -56,18 +56,18 @@ impl<W: Work> Queue<W> {
     pub fn take(&mut self, most: usize) -> Taken<W> {
         let mut batch = Vec::with_capacity(most.min(self.waiting.len()));
         let mut abandoned = (0, 0);
-        let mut seen = HashSet::with_capacity(2 * batch.capacity());
+        let mut seen: HashSet<u64> = HashSet::with_capacity(2 * batch.capacity());
         let mut kept = VecDeque::new();
         while batch.len() < most {
             let Some(waiting) = self.waiting.pop_front() else { break };
             if waiting.answer.is_closed() {
                 abandoned = (abandoned.0 + 1, abandoned.1 + waiting.bytes);
-            } else if waiting.operations.iter().any(|operation| seen.contains(operation)) {
+            } else if waiting.operations.iter().flatten().any(|operation| seen.contains(operation)) {
                 // Both are noted also for an item that stays: nothing of it is overtaken.
-                seen.extend(waiting.operations);
+                seen.extend(waiting.operations.iter().flatten());
                 kept.push_back(waiting);
             } else {
-                seen.extend(waiting.operations);
+                seen.extend(waiting.operations.iter().flatten());
                 batch.push(waiting);
             }
         }

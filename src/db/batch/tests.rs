@@ -31,8 +31,8 @@ impl Work for Numbers {
         1
     }
 
-    fn operations(item: &Item) -> [u64; 2] {
-        item.operations
+    fn operations(item: &Item) -> Option<[u64; 2]> {
+        Some(item.operations)
     }
 
     async fn run(&self, _: Object, _: &i64, items: &[Item]) -> Result<Vec<()>, Error> {

@@ -89,3 +89,18 @@ pub async fn place(
     let reached = rules::longest(&directory, full_path).unwrap_or(domain);
     Ok((domain.clone(), reached.path.clone()))
 }
+
+/// The same from memory, if that allows it; what it refuses is for the database to say. Good for a write that is
+/// guarded by the domain's generation, which everything raises that could make this wrong.
+pub async fn remembered_place(
+    state: &Purls,
+    caller: &Caller,
+    path: &DomainPath,
+    full_path: &str,
+) -> Option<Domain> {
+    let directory = state.resolver.domains(&domain_path::candidates(full_path)).await?;
+    let domain = directory.iter().find(|domain| domain.path == *path)?;
+    let reached = rules::longest(&directory, full_path)?;
+    let good = reached.domain_id == domain.domain_id && check_rights(caller, domain, &directory).is_ok();
+    good.then(|| domain.clone())
+}

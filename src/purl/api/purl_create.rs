@@ -54,12 +54,19 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
     let Wanted { path, name, answer } = wanted;
     let full_path = path.join(name.as_str());
     let key = once.key(caller.author());
+    let mut remembered = addressed::remembered_place(state, caller, path, &full_path).await;
     for _ in 0..addressed::ATTEMPTS {
-        let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
-        if reached != domain.path {
-            return Err(Problem::new(&problems::NAME_SWALLOWED)
-                .detail(format!("requests for it reach the domain `{reached}`")));
-        }
+        let domain = match remembered.take() {
+            Some(domain) => domain,
+            None => {
+                let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
+                if reached != domain.path {
+                    return Err(Problem::new(&problems::NAME_SWALLOWED)
+                        .detail(format!("requests for it reach the domain `{reached}`")));
+                }
+                domain
+            }
+        };
         let new = NewPurl {
             name: name.clone(),
             status: answer.status.unwrap_or(domain.policies.default_status),
@@ -99,7 +106,10 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
                 writing.unwritten();
                 write::quota::allot(&state.db, state.quotas.of(Quota::Names), &[lack]).await?;
             }
-            CreateVerdict::DomainChanged => writing.unwritten(),
+            CreateVerdict::DomainChanged => {
+                state.resolver.directory.written();
+                writing.unwritten();
+            }
         }
     }
     Err(Problem::unavailable())

@@ -105,10 +105,10 @@ impl Work for Changing {
         size_of::<Change>() + change.name_key.len() + state
     }
 
-    fn operations(change: &Change) -> [u64; 2] {
+    fn operations(change: &Change) -> Option<[u64; 2]> {
         let mut name = DefaultHasher::new();
         change.name_key.hash(&mut name);
-        [name.finish(); 2]
+        Some([name.finish(); 2])
     }
 
     async fn run(

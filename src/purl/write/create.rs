@@ -127,11 +127,11 @@ impl Work for Creating {
         size_of::<Creation>() + new.name.as_str().len() + name_key.len() + target + once
     }
 
-    fn operations(creation: &Creation) -> [u64; 2] {
+    fn operations(creation: &Creation) -> Option<[u64; 2]> {
         let mut name = DefaultHasher::new();
         creation.name_key.hash(&mut name);
         let name = name.finish();
-        [name, creation.once.as_ref().map_or(name, |once| once.key.lock().cast_unsigned())]
+        Some([name, creation.once.as_ref().map_or(name, |once| once.key.lock().cast_unsigned())])
     }
 
     async fn run(

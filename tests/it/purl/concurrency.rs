@@ -94,8 +94,10 @@ async fn a_write_that_waited_for_the_lock_is_judged_by_what_the_holder_left() {
                       SELECT 'd/child', home_tenant_id, owner_tenant_id FROM domains WHERE path = 'd'
                       RETURNING domain_id, home_tenant_id)
         INSERT INTO domain_state (tenant_id, domain_id) SELECT home_tenant_id, domain_id FROM made;
-        UPDATE domain_state s SET generation = generation + 1
-        FROM domains d WHERE d.domain_id = s.domain_id AND d.path = 'd'";
+        UPDATE domain_directory SET version = version + 1;
+        UPDATE domain_state s
+        SET generation = generation + (d.path = 'd')::int, directory_version = (SELECT version FROM domain_directory)
+        FROM domains d WHERE d.domain_id = s.domain_id AND d.path IN ('d', 'd/child')";
     sqlx::raw_sql(hold).execute(&mut holder).await.expect("held");
     let swallowed = registry.mint("child/x", "https://e.org/");
     let fine = registry.mint("other", "https://e.org/");
