@@ -287,12 +287,8 @@ impl App {
     }
 
     fn layered(&self, router: Router) -> Router {
-        let log = RequestLog {
-            clock: self.clock.clone(),
-            ids: self.ids.clone(),
-            tasks: self.tasks.clone(),
-            timeout: self.config.server.request_timeout(),
-        };
+        let Self { clock, ids, tasks, config, .. } = self.clone();
+        let log = RequestLog::new(clock, ids, tasks, config.server.request_timeout());
         router
             .method_not_allowed_fallback(|| {
                 std::future::ready(Problem::new(&problem_codes::METHOD_NOT_ALLOWED))

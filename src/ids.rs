@@ -1,6 +1,7 @@
 //! Random bytes, UUIDs, and the JSON form of 64-bit ids. Secrets come from the operating system;
 //! tests seed the source so that answers can be compared whole.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,15 +48,45 @@ impl Ids {
         out
     }
 
-    /// A UUIDv7 (RFC 9562): ordered by `now` to the millisecond. For ids whose order may show.
+    /// A UUIDv7 (RFC 9562): ordered by `now` to the millisecond. For ids whose order may show, and for no secret: its
+    /// random bits come from a block that was drawn ahead.
     pub fn uuid_v7(&self, now: OffsetDateTime) -> Uuid {
         let millis = u64::try_from(now.unix_timestamp_nanos() / 1_000_000).unwrap_or(0);
-        Builder::from_unix_timestamp_millis(millis, &self.bytes()).into_uuid()
+        let random = match &self.0 {
+            Source::Os => AHEAD.with_borrow_mut(|ahead| ahead.take(self)),
+            Source::Seeded { .. } => self.bytes(),
+        };
+        Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
     }
 
     /// A UUIDv4 (RFC 9562). For ids whose order must not show.
     pub fn uuid_v4(&self) -> Uuid {
         Builder::from_random_bytes(self.bytes()).into_uuid()
+    }
+}
+
+thread_local! {
+    static AHEAD: RefCell<Ahead> = const { RefCell::new(Ahead { block: [0; Ahead::SIZE], used: Ahead::SIZE }) };
+}
+
+/// Random bytes drawn ahead: every request has an id, and a call into the system for each costs more than the rest of it.
+struct Ahead {
+    block: [u8; Self::SIZE],
+    used: usize,
+}
+
+impl Ahead {
+    const SIZE: usize = 1_000;
+
+    fn take(&mut self, ids: &Ids) -> [u8; 10] {
+        if self.used == Self::SIZE {
+            self.block = ids.bytes();
+            self.used = 0;
+        }
+        let mut taken = [0; 10];
+        taken.copy_from_slice(&self.block[self.used..self.used + 10]);
+        self.used += 10;
+        taken
     }
 }
 
@@ -87,6 +118,13 @@ mod tests {
         assert_eq!(first, again.bytes::<40>());
         assert_ne!(first, other.bytes::<40>());
         assert_ne!(first, one.bytes::<40>());
+    }
+
+    #[test]
+    fn ids_drawn_ahead_are_all_different() {
+        let (ids, now) = (Ids::os(), OffsetDateTime::UNIX_EPOCH);
+        let drawn: std::collections::HashSet<Uuid> = (0..10_000).map(|_| ids.uuid_v7(now)).collect();
+        assert_eq!(drawn.len(), 10_000);
     }
 
     #[test]

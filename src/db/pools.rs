@@ -1,6 +1,7 @@
 //! Both pools over one target, sized from one setting, so that the sum is what the operator wrote.
 //! Nothing else opens connections, migrations (before the pools exist) and the one LISTEN apart.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
@@ -70,7 +71,7 @@ impl PoolSettings {
 pub struct Db {
     management: PgPool,
     hot: Pool,
-    target: Target,
+    target: Arc<Target>,
 }
 
 impl std::fmt::Debug for Db {
@@ -109,7 +110,7 @@ impl Db {
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build()?;
-        Ok(Self { management, hot, target: target.clone() })
+        Ok(Self { management, hot, target: Arc::new(target.clone()) })
     }
 
     /// The pool of management and listings (sqlx).

@@ -27,6 +27,7 @@ pub mod query;
 pub mod rate_limit;
 pub mod rawpath;
 pub mod request_log;
+mod request_meters;
 pub mod route;
 pub mod schema;
 pub mod serve;

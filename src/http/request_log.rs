@@ -8,15 +8,14 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use metrics::{counter, gauge, histogram};
 use tracing::{Instrument, Level};
 
 use super::problem::{Problem, ProblemTrace};
 use super::problem_codes as codes;
+use super::request_meters::RequestMeters;
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
-use crate::telemetry::metrics::{HTTP_IN_FLIGHT, HTTP_REQUEST_SECONDS, HTTP_REQUESTS};
 use crate::telemetry::request::{self, RequestInfo};
 
 /// Name of the header that carries the request id.
@@ -33,22 +32,29 @@ pub struct RequestLog {
     pub tasks: Tasks,
     /// Longest time an answer may take.
     pub timeout: Duration,
+    meters: RequestMeters,
+    resolution: Arc<str>,
+}
+
+impl RequestLog {
+    /// For one listener.
+    pub fn new(clock: Clock, ids: Ids, tasks: Tasks, timeout: Duration) -> Self {
+        Self { clock, ids, tasks, timeout, meters: RequestMeters::new(), resolution: "/{purl}".into() }
+    }
 }
 
 /// The layer, for [`axum::middleware::from_fn_with_state`].
 pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) -> Response {
     let id = accepted_id(request.headers()).unwrap_or_else(|| log.ids.uuid_v7(log.clock.now()).to_string());
     let info = Arc::new(RequestInfo::new(id.clone()));
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or_else(|| "/{purl}".to_owned(), |path| path.as_str().to_owned());
+    let route = request.extensions().get::<MatchedPath>();
+    let route: Arc<str> = route.map_or_else(|| Arc::clone(&log.resolution), |path| path.as_str().into());
     let method = method_label(request.method());
     let trace_id = trace_id(request.headers()).unwrap_or_default().to_owned();
     let span = tracing::info_span!("request", request_id = %id, method, route = %route, trace_id = %trace_id);
 
     let begun = Instant::now();
-    let in_flight = InFlight::new();
+    let in_flight = log.meters.begin();
     let answer = tokio::time::timeout(log.timeout, next.run(request));
     let answer = async { answer.await.unwrap_or_else(|_| timed_out().into_response()) };
     let mut response = request::scope(Arc::clone(&info), answer).instrument(span.clone()).await;
@@ -62,8 +68,7 @@ pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) 
     }
     let latency = begun.elapsed();
     let status = response.status();
-    counter!(HTTP_REQUESTS, "route" => route.clone(), "method" => method, "status" => status.as_str().to_owned()).increment(1);
-    histogram!(HTTP_REQUEST_SECONDS, "route" => route, "method" => method).record(latency.as_secs_f64());
+    log.meters.answered(&route, method, status.as_u16(), latency);
     span.in_scope(|| {
         write_line(status.as_u16(), latency, &info, response.extensions().get::<ProblemTrace>());
     });
@@ -134,22 +139,6 @@ fn method_label(method: &http::Method) -> &'static str {
         "DELETE" => "DELETE",
         "OPTIONS" => "OPTIONS",
         _ => "OTHER",
-    }
-}
-
-/// Counts a request in flight, also when its client hangs up and the future is dropped.
-struct InFlight;
-
-impl InFlight {
-    fn new() -> Self {
-        gauge!(HTTP_IN_FLIGHT).increment(1.0);
-        Self
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        gauge!(HTTP_IN_FLIGHT).decrement(1.0);
     }
 }
 

@@ -18,7 +18,8 @@ impl<W: Work> Inner<W> {
         let (items, mut answers): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|waiting| (waiting.item, Some(waiting.answer))).unzip();
         let mut client = Some(client);
-        let mut parts = vec![0..items.len()];
+        let whole = 0..items.len();
+        let mut parts = Vec::from([whole]);
         while let Some(part) = parts.pop() {
             match self.run(key, &mut client, &items[part.clone()]).await {
                 Ok(verdicts) if verdicts.len() == part.len() => {

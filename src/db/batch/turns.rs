@@ -154,7 +154,9 @@ mod tests {
         let turns = Turns::new(1, 2);
         let mut running = vec![turns.take(1).now_or_never().expect("free")];
         let mut crowd: Vec<_> = (0..10).map(|_| Box::pin(turns.take(1))).collect();
-        crowd.iter_mut().for_each(|waiting| assert!(waiting.as_mut().now_or_never().is_none()));
+        for waiting in &mut crowd {
+            assert!(waiting.as_mut().now_or_never().is_none());
+        }
         let mut single = Box::pin(turns.take(2));
         assert!(single.as_mut().now_or_never().is_none());
         running.clear();

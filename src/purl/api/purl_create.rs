@@ -56,16 +56,15 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
     let key = once.key(caller.author());
     let mut remembered = addressed::remembered_place(state, caller, path, &full_path).await;
     for _ in 0..addressed::ATTEMPTS {
-        let domain = match remembered.take() {
-            Some(domain) => domain,
-            None => {
-                let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
-                if reached != domain.path {
-                    return Err(Problem::new(&problems::NAME_SWALLOWED)
-                        .detail(format!("requests for it reach the domain `{reached}`")));
-                }
-                domain
+        let domain = if let Some(domain) = remembered.take() {
+            domain
+        } else {
+            let (domain, reached) = addressed::place(state, caller, path, &full_path).await?;
+            if reached != domain.path {
+                return Err(Problem::new(&problems::NAME_SWALLOWED)
+                    .detail(format!("requests for it reach the domain `{reached}`")));
             }
+            domain
         };
         let new = NewPurl {
             name: name.clone(),

@@ -212,7 +212,7 @@ async fn a_full_queue_answers_at_once_and_what_was_refused_can_be_sent_again() {
         }
         refused += 1;
         assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"));
-        assert!(*time < Duration::from_millis(1000), "refused after {time:?}");
+        assert!(*time < Duration::from_secs(1), "refused after {time:?}");
     }
     assert!(refused > 10, "{refused} were refused");
     assert_eq!(app.app.voting.casting.stats(None).refused, refused);
@@ -244,7 +244,7 @@ async fn a_ballot_that_waits_too_long_is_given_back_and_nothing_of_it_is_stored_
         join(join(second, first), held(&app, &poll, Duration::from_millis(1500))).await;
     first.expect(201);
     late.expect_problem(503, "unavailable");
-    assert!(time < Duration::from_millis(1000), "{time:?}");
+    assert!(time < Duration::from_secs(1), "{time:?}");
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(hall.stored(&poll).await, 1);
 }
