@@ -12,6 +12,7 @@ pub mod db;
 pub mod http;
 pub mod ids;
 pub mod lifecycle;
+pub mod load;
 pub mod purl;
 pub mod secret;
 pub mod telemetry;

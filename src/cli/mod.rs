@@ -8,6 +8,7 @@ mod headroom;
 mod healthcheck;
 mod import;
 mod key;
+mod loadtest;
 mod migrate;
 mod openapi;
 mod serve;
@@ -55,6 +56,9 @@ enum Command {
     /// Import names from files.
     #[command(subcommand)]
     Import(import::Command),
+    /// Put load on a running server, and prove that nothing was lost.
+    #[command(subcommand)]
+    Loadtest(loadtest::Command),
     /// Print the OpenAPI document.
     Openapi,
 }
@@ -107,6 +111,7 @@ async fn run(cli: Cli) -> Outcome {
         Command::Headroom(args) => headroom::run(&args, &place).await,
         Command::Tenant(command) => tenant::run(&command, &place).await,
         Command::Key(command) => key::run(&command, &place).await,
+        Command::Loadtest(command) => loadtest::run(&command, &place).await,
         Command::Import(command) => import::run(&command, &place).await,
         Command::Config(_) | Command::Openapi | Command::Healthcheck => Ok(ExitCode::SUCCESS),
     }
