@@ -14,6 +14,7 @@ mod jobs;
 mod limits;
 mod listening;
 mod listings;
+mod loadtest;
 mod openapi;
 mod outage;
 mod process;

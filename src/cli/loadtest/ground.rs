@@ -1,5 +1,7 @@
 //! Makes the tenants of a run, with the operator's rights: each with an admin key and its domains.
 
+use std::time::Duration;
+
 use anyhow::{Context, anyhow};
 
 use crate::clock::Clock;
@@ -16,6 +18,9 @@ use crate::purl::store::domains::{NewDomain, insert_domain};
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::slug::Slug;
 use crate::tenancy::store::{self, NewKey};
+
+/// How soon every server sees a domain that another process made (docs/architecture.md, Caches), and a little more.
+const SEEN: Duration = Duration::from_millis(1_100);
 
 /// Makes what the manifest plans, and notes the ids in it. All or nothing.
 pub async fn make(db: &Db, manifest: &mut Manifest) -> anyhow::Result<Vec<Ground>> {
@@ -56,5 +61,8 @@ pub async fn make(db: &Db, manifest: &mut Manifest) -> anyhow::Result<Vec<Ground
         made.push(Ground { tenant_id, slug, key: key.reveal(), domains });
     }
     db::commit(tx).await?;
+    if made.iter().any(|ground| !ground.domains.is_empty()) {
+        tokio::time::sleep(SEEN).await;
+    }
     Ok(made)
 }
