@@ -11,7 +11,7 @@ binary := debug/resolute
 endif
 target := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help run test lint fmt ci sqlx-prepare clean-data
+.PHONY: help run test bench lint fmt ci sqlx-prepare clean-data
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -24,6 +24,9 @@ run: ## start a server here, with a demo tenant and its own PostgreSQL; Ctrl-C s
 
 test: ## run the whole suite
 	@scripts/test
+
+bench: ## measure every target on this machine; QUICK=1: each path once, in seconds
+	@scripts/bench
 
 lint: ## formatting, clippy and shellcheck, as CI demands
 	cargo fmt --check
