@@ -1,7 +1,7 @@
 //! resolute: one server for the two records an organisation must never lose: where a name points
 //! (persistent URLs) and what its members decided (votes).
 //!
-//! Dependencies point one way: `main → cli → app → {purl, voting, tenancy} → {http, db, telemetry}`.
+//! Dependencies point one way: `main → cli → app → {load, purl, voting, tenancy} → {http, db, telemetry}`.
 //! `tests/it/architecture.rs` keeps these arrows. docs/architecture.md has the map.
 
 pub mod app;

@@ -16,6 +16,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
+use resolute::load::process::raise_open_files;
+
 use report::{Goal, Report, Target, shown};
 use rows::{Bench, Plan};
 use stand::{Server, Stand};
@@ -54,6 +56,8 @@ fn main() -> ExitCode {
 async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().context("the target directory")?;
     let directory = target.join("bench");
+    // The servers inherit it.
+    raise_open_files();
     let stand = Stand::start(&directory).await?;
     let report = Report { machine: machine::describe(&stand, args.quick).await?, ..Report::default() };
     let pgbench = args.postgres.as_deref().unwrap_or(Path::new("")).join("pgbench");

@@ -107,7 +107,7 @@ impl Server {
             .spawn()
             .context("the server")?;
         let server = Self { child, address };
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         while !is_ready(&server.address) {
             if Instant::now() > end {
                 let log = fs::read_to_string(stand.directory.join("server.log")).unwrap_or_default();

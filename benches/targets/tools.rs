@@ -61,6 +61,9 @@ pub fn wrk(address: &str, path: &str, connections: usize, seconds: u32) -> anyho
     rate.ok_or_else(|| anyhow!("wrk {path}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
+/// Load tests so far: each has a manifest of its own.
+static RUNS: AtomicU32 = AtomicU32::new(0);
+
 /// A load test that is running.
 pub struct Running {
     child: Child,
@@ -84,7 +87,6 @@ impl Running {
     /// Starts `resolute loadtest` with `arguments`, split at spaces, on a server.
     pub fn start(stand: &Stand, server: &Server, arguments: &str) -> anyhow::Result<Self> {
         let scenario = arguments.to_owned();
-        static RUNS: AtomicU32 = AtomicU32::new(0);
         let number = RUNS.fetch_add(1, Ordering::Relaxed);
         let manifest = stand.directory.join(format!("manifest-{number}.json"));
         let _ = std::fs::remove_file(&manifest);

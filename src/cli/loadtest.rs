@@ -17,9 +17,13 @@ use crate::clock::Clock;
 use crate::db::Db;
 use crate::ids::Ids;
 use crate::load::manifest::Manifest;
+use crate::load::process::raise_open_files;
 use crate::load::report::Report;
 use crate::load::session::Session;
 use crate::load::{Aim, Ground, cleanup};
+
+/// Files that are open beside the connections: those of the database, of the runtimes, of the process.
+const OTHER_FILES: usize = 64;
 
 pub async fn run(command: &Command, place: &Place) -> Outcome {
     let database = place.connect().await?;
@@ -33,6 +37,14 @@ pub async fn run(command: &Command, place: &Place) -> Outcome {
 
 async fn test(command: &Command, place: &Place, db: &Db) -> Outcome {
     let common = command.common().context("a scenario")?;
+    let files = raise_open_files().and_then(|files| usize::try_from(files).ok());
+    if files.is_some_and(|files| files < common.concurrency + OTHER_FILES) {
+        bail!(
+            "{} connections are more than this process may open (ulimit -n: {})",
+            common.concurrency,
+            files.unwrap_or_default()
+        );
+    }
     let session = Session { db, aim: aim(common, place)?, run: run_id(), server_pid: common.server_pid };
     if let Command::Resolve(args) = command
         && let Some(kept) = &args.reuse

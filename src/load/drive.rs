@@ -16,7 +16,7 @@ use super::http::{self, Answer, Connection};
 use super::pace::Pace;
 
 /// Longer than a server takes for its own time-out.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Connections that are being made at once by one thread: fewer than a listener's queue holds.
 const CONNECTING: usize = 64;
 /// How often a lost connection is made again, one after the other, before it is given up.

@@ -11,6 +11,9 @@ use super::drive::Driven;
 use super::durability::Durability;
 use super::histogram::Histogram;
 
+/// Share of its time from which on the generator counts as the bottleneck.
+const BUSY: f64 = 0.9;
+
 /// Everything that a run found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -94,8 +97,14 @@ impl Report {
         }
     }
 
-    /// Notes what explains a failure.
-    pub fn explain(&mut self) {
+    /// Notes what explains a failure, and what makes the figures worth less; the generator has `threads`.
+    pub fn explain(&mut self, threads: usize) {
+        let most = self.drain_ms / 1e3 * u32::try_from(threads).map_or(f64::INFINITY, f64::from);
+        if self.generator_cpu_seconds.is_some_and(|spent| self.drain_ms > 200.0 && spent > BUSY * most) {
+            self.warnings.push(
+                "the generator itself had no time left: try --threads, or another machine for it".into(),
+            );
+        }
         if self.errors.keys().any(|class| class.starts_with("429")) {
             self.warnings.push(
                 "the server's rate limit refused requests: one key makes them all, raise limits.key_per_second and \
@@ -195,9 +204,12 @@ mod tests {
     fn a_failure_or_a_lost_write_is_not_good_and_a_rate_limit_is_explained() {
         let mut limited = report();
         limited.errors.insert("429 rate_limited".into(), 3);
-        limited.explain();
+        limited.explain(1);
         assert!(!limited.is_good());
         assert!(limited.to_string().contains("limits.key_per_second"), "{limited}");
+        let mut busy = Report { generator_cpu_seconds: Some(1.9), ..report() };
+        busy.explain(1);
+        assert!(busy.is_good() && busy.to_string().contains("--threads"), "{busy}");
         let lost = Integrity { acknowledged_but_missing: 1, ..Integrity::default() };
         assert!(!Report { integrity: Some(lost), ..report() }.is_good());
     }

@@ -123,7 +123,7 @@ impl Session<'_> {
         report.generator_cpu_seconds = spent(own, own_after);
         report.server_cpu_seconds = spent(theirs, theirs_after);
         report.server_peak_bytes = theirs_after.map(|usage| usage.peak_bytes);
-        report.explain();
+        report.explain(aim.threads.min(aim.concurrency));
         Ok((report, driven, work))
     }
 

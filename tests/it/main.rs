@@ -1,6 +1,7 @@
 //! The integration tests: one binary, so that it links once.
 
 mod architecture;
+mod bench_report;
 mod catalogue;
 mod census;
 mod cluster;

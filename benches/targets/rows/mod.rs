@@ -149,6 +149,10 @@ impl Bench {
 /// `note`, with the failures of a run that had some.
 fn noted(note: &mut String, found: &Found) {
     if !found.errors.is_empty() && !note.contains(&found.errors) {
-        *note = format!("{note} failed: {}", found.errors).trim().to_owned();
+        if !note.is_empty() {
+            note.push_str("; ");
+        }
+        note.push_str("failed: ");
+        note.push_str(&found.errors);
     }
 }
