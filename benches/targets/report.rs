@@ -72,6 +72,17 @@ impl Target {
         self.rounds.push(Round { product, baseline });
     }
 
+    /// Adds to the note what is not in it yet.
+    pub fn remark(&mut self, text: &str) {
+        if text.is_empty() || self.note.contains(text) {
+            return;
+        }
+        if !self.note.is_empty() {
+            self.note.push_str("; ");
+        }
+        self.note.push_str(text);
+    }
+
     /// What the goal is about: the median ratio, or the median figure where there is no baseline.
     pub fn figure(&self) -> Option<f64> {
         median(self.rounds.iter().map(|round| round.baseline.map_or(round.product, |by| round.product / by)))

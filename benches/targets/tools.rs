@@ -133,7 +133,8 @@ impl Found {
         let fault = (!words.is_empty()).then(|| format!("loadtest {scenario}: {}", words.join(", ")));
         let errors: Vec<String> =
             failures.iter().map(|(class, times)| format!("{times} × {class}")).collect();
-        Self { fault, errors: errors.join(", "), report }
+        let errors = if errors.is_empty() { String::new() } else { format!("failed: {}", errors.join(", ")) };
+        Self { fault, errors, report }
     }
 
     /// A number of the report by its JSON pointer.

@@ -62,6 +62,15 @@ fn the_document_has_the_machine_and_every_row_with_ratio_goal_and_pass() {
 }
 
 #[test]
+fn a_remark_is_made_once() {
+    let mut target = ratio(Goal::AtLeast(1.0), &[]);
+    for text in ["3 × 503", "", "3 × 503", "at 5/s"] {
+        target.remark(text);
+    }
+    assert_eq!(target.note, "3 × 503; at 5/s");
+}
+
+#[test]
 fn medians_of_even_numbers_are_between_the_two_in_the_middle() {
     assert_eq!(median([]), None);
     assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));

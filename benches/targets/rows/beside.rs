@@ -7,7 +7,7 @@ use std::process::Stdio;
 use anyhow::{Context, ensure};
 use resolute::load::manifest::Manifest;
 
-use super::{Bench, noted};
+use super::Bench;
 use crate::report::{Goal, Target};
 use crate::stand::Server;
 use crate::tools::Running;
@@ -39,8 +39,8 @@ impl Bench {
             );
             let target = self.report.target(row);
             target.add(loaded.number("/latency_ms/p99"), Some(idle.number("/latency_ms/p99")));
-            target.note = format!("A at {:.0}/s", busy.number("/throughput"));
-            noted(&mut target.note, &loaded);
+            target.remark(&format!("A at {:.0}/s", busy.number("/throughput")));
+            target.remark(&loaded.errors);
         }
         Ok(())
     }
@@ -81,8 +81,8 @@ impl Bench {
         let names = self.plan.names;
         let target = self.report.target(row);
         target.add(running.number("/latency_ms/p99"), None);
-        target.note = format!("{names} names imported in {took:.1} s");
-        noted(&mut target.note, &running);
+        target.remark(&format!("{names} names imported in {took:.1} s"));
+        target.remark(&running.errors);
         // The import's own names are in the same tenant, and nobody acknowledged them over HTTP.
         let wrong = ["acknowledged_but_missing", "stored_otherwise"];
         if wrong.iter().any(|member| running.number(&format!("/integrity/{member}")) > 0.0) {

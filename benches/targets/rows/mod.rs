@@ -145,14 +145,3 @@ impl Bench {
         anyhow::bail!("waited a minute in vain for: {query}")
     }
 }
-
-/// `note`, with the failures of a run that had some.
-fn noted(note: &mut String, found: &Found) {
-    if !found.errors.is_empty() && !note.contains(&found.errors) {
-        if !note.is_empty() {
-            note.push_str("; ");
-        }
-        note.push_str("failed: ");
-        note.push_str(&found.errors);
-    }
-}

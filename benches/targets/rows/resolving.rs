@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
 
-use super::{Bench, noted};
+use super::Bench;
 use crate::report::{Goal, Target};
 use crate::stand::Server;
 use crate::tools;
@@ -70,7 +70,7 @@ impl Bench {
     ) -> anyhow::Result<()> {
         let variables = [("tenant", tenant), ("domain", domain), ("names", i64::try_from(names)?)];
         let baseline = self.baseline("select.sql", &variables)?;
-        let (mut best, mut note) = (0.0_f64, String::new());
+        let (mut best, mut failed) = (0.0_f64, Vec::new());
         for connections in self.plan.connections.clone() {
             let found = self.loadtest(
                 server,
@@ -83,16 +83,16 @@ impl Bench {
             let throughput = found.number("/throughput");
             let place = u32::try_from(connections).map_or(f64::INFINITY, f64::from);
             self.report.point("uncached resolve", place, throughput);
-            noted(&mut note, &found);
+            failed.push(found.errors);
             best = best.max(throughput);
         }
         let row =
             Target::new("uncached resolve, 1 million names", "pgbench, select", "/s", Goal::AtLeast(1.0));
         let target = self.report.target(row);
         target.add(best, Some(baseline));
-        target.note.push_str(&note);
+        failed.iter().for_each(|errors| target.remark(errors));
         if names < 1_000_000 {
-            target.note = format!("{names} names only");
+            target.remark(&format!("{names} names only"));
         }
         Ok(())
     }
@@ -108,8 +108,8 @@ impl Bench {
             let row = Target::new("resolve p99 at half of saturation", "", "ms", Goal::AtMost(10.0));
             let target = self.report.target(row);
             target.add(found.number("/latency_ms/p99"), None);
-            target.note = format!("at {rate:.0}/s");
-            noted(&mut target.note, &found);
+            target.remark(&format!("at {rate:.0}/s"));
+            target.remark(&found.errors);
         }
         Ok(())
     }

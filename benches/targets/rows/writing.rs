@@ -1,6 +1,6 @@
 //! Ballots and creations against single transactions, and a hall that votes at once.
 
-use super::{Bench, noted};
+use super::Bench;
 use crate::report::{Goal, Target};
 use crate::stand::Server;
 
@@ -48,18 +48,18 @@ impl Bench {
     pub fn writes(&mut self, server: &Server) -> anyhow::Result<()> {
         for write in &WRITES {
             let baseline = self.baseline(write.script, &[])?;
-            let (mut best, mut note) = (0.0_f64, String::new());
+            let (mut best, mut failed) = (0.0_f64, Vec::new());
             for connections in self.plan.connections.clone() {
                 let found = self.sized(server, write, connections, baseline * write.goal)?;
                 let throughput = found.number("/throughput");
                 self.report.point(write.name, plotted(connections), throughput);
-                noted(&mut note, &found);
+                failed.push(found.errors);
                 best = best.max(throughput);
             }
             let row = Target::new(write.name, write.against, "/s", Goal::AtLeast(write.goal));
             let target = self.report.target(row);
             target.add(best, Some(baseline));
-            target.note.push_str(&note);
+            failed.iter().for_each(|errors| target.remark(errors));
         }
         Ok(())
     }
@@ -98,7 +98,10 @@ impl Bench {
             let row = Target::new("1,000 voters at once on one poll, drained", "", "ms", Goal::AtMost(100.0));
             let target = self.report.target(row);
             target.add(found.number("/drain_ms"), None);
-            noted(&mut target.note, &found);
+            if voters != 1_000 {
+                target.remark(&format!("{voters} voters only"));
+            }
+            target.remark(&found.errors);
         }
         Ok(())
     }
