@@ -134,7 +134,7 @@ impl Found {
         let errors: Vec<String> =
             failures.iter().map(|(class, times)| format!("{times} × {class}")).collect();
         let errors = if errors.is_empty() { String::new() } else { format!("failed: {}", errors.join(", ")) };
-        Self { fault, errors, report }
+        Self { report, fault, errors }
     }
 
     /// A number of the report by its JSON pointer.

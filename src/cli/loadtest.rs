@@ -63,7 +63,7 @@ async fn test(command: &Command, place: &Place, db: &Db) -> Outcome {
         .unwrap_or_else(|| PathBuf::from(format!("data/loadtest/{}.json", session.run)));
     manifest.write(&file)?;
     let tested = async {
-        let ground = ground::make(db, &mut manifest).await?;
+        let ground = ground::make(db, &place.config.quotas, &mut manifest).await?;
         if let Command::Resolve(args) = command {
             manifest.names = args.names();
         }

@@ -90,7 +90,9 @@ impl Bench {
             Target::new("uncached resolve, 1 million names", "pgbench, select", "/s", Goal::AtLeast(1.0));
         let target = self.report.target(row);
         target.add(best, Some(baseline));
-        failed.iter().for_each(|errors| target.remark(errors));
+        for errors in &failed {
+            target.remark(errors);
+        }
         if names < 1_000_000 {
             target.remark(&format!("{names} names only"));
         }

@@ -59,7 +59,9 @@ impl Bench {
             let row = Target::new(write.name, write.against, "/s", Goal::AtLeast(write.goal));
             let target = self.report.target(row);
             target.add(best, Some(baseline));
-            failed.iter().for_each(|errors| target.remark(errors));
+            for errors in &failed {
+                target.remark(errors);
+            }
         }
         Ok(())
     }

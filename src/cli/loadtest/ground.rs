@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use crate::clock::Clock;
-use crate::config;
+use crate::config::Quotas;
 use crate::db::audit::Actor;
 use crate::db::quota::Defaults;
 use crate::db::{self, Db};
@@ -25,9 +25,8 @@ use crate::tenancy::store::{self, NewKey};
 const SEEN: Duration = Duration::from_millis(1_100);
 
 /// Makes what the manifest plans, and notes the ids in it. All or nothing.
-pub async fn make(db: &Db, manifest: &mut Manifest) -> anyhow::Result<Vec<Ground>> {
-    let (now, ids) = (Clock::system().now(), Ids::os());
-    let quotas = Defaults::from(&config::Quotas::default());
+pub async fn make(db: &Db, quotas: &Quotas, manifest: &mut Manifest) -> anyhow::Result<Vec<Ground>> {
+    let (now, ids, quotas) = (Clock::system().now(), Ids::os(), Defaults::from(quotas));
     let mut tx = db.begin().await.context("the database of the server")?;
     let mut made = Vec::new();
     for planned in &mut manifest.tenants {
