@@ -15,9 +15,11 @@ pub struct RequestMeters(Arc<Inner>);
 
 struct Inner {
     in_flight: Gauge,
-    /// By route, then by method and status.
-    routes: RwLock<HashMap<Arc<str>, HashMap<(&'static str, u16), Answers>>>,
+    routes: RwLock<HashMap<Arc<str>, ByOutcome>>,
 }
+
+/// The answers of a route by method and status.
+type ByOutcome = HashMap<(&'static str, u16), Answers>;
 
 #[derive(Clone)]
 struct Answers {
