@@ -9,6 +9,7 @@ use axum::{Extension, Router, middleware};
 use http::header;
 use metrics::gauge;
 use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
+use time::OffsetDateTime;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
@@ -25,7 +26,7 @@ use crate::http::idempotency::Replays;
 use crate::http::rate_limit::{self, Claim, RateLimits};
 use crate::http::request_log::{self, RequestLog};
 use crate::http::route::{Access, Route};
-use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs};
+use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs, stats};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::purl::lookup::Lookups;
@@ -74,6 +75,8 @@ pub struct App {
     pub keys: Keys,
     /// Voting, with the ballots on their way and the polls it remembers.
     pub voting: Voting,
+    /// When it was made.
+    pub started_at: OffsetDateTime,
 }
 
 /// The table of all routes of the public listener; resolution answers every other path.
@@ -83,6 +86,7 @@ pub fn routes() -> Vec<Route> {
         purl::ROUTES,
         voting::ROUTES,
         secret::ROUTES,
+        stats::ROUTES,
         health::ROUTES,
         problem_docs::ROUTES,
         api_docs::ROUTES,
@@ -161,6 +165,7 @@ impl App {
     ) -> Self {
         let settings = headroom::Settings::from(&config.headroom);
         let headroom = Arc::new(headroom::Monitor::new(db.management().clone(), settings));
+        let started_at = clock.now();
         let quotas = Defaults::from(&config.quotas);
         let turns = Turns::for_pool(db.hot_connections());
         let bounds = Bounds::from(&config.write);
@@ -190,6 +195,7 @@ impl App {
             writer,
             keys,
             voting,
+            started_at,
         }
     }
 
@@ -232,7 +238,8 @@ impl App {
             .merge(secret::router(db))
             .merge(purl::router(purls.clone()))
             .merge(voting::router(self.voting.clone()))
-            .merge(tenancy::router(tenancy));
+            .merge(tenancy::router(tenancy))
+            .merge(stats::router(self.stats()));
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }
@@ -253,7 +260,29 @@ impl App {
     /// What the operator's listener serves.
     pub fn ops_router(&self) -> Router {
         let nothing_else = || std::future::ready(Problem::not_found());
-        self.layered(self.health().merge(self.metrics()).fallback(nothing_else))
+        let stats = stats::ops_router(self.stats());
+        self.layered(self.health().merge(self.metrics()).merge(stats).fallback(nothing_else))
+    }
+
+    /// What waits and what is remembered.
+    fn stats(&self) -> stats::Source {
+        let (app, caches) = (self.clone(), self.clone());
+        let queues = move |tenant_id| {
+            let mut queues = vec![app.voting.casting.stats(tenant_id)];
+            queues.extend(app.writer.stats(tenant_id));
+            // Look-ups are nobody's.
+            queues.extend(tenant_id.is_none().then(|| app.resolver.lookups().stats()));
+            queues
+        };
+        let since = self.started_at;
+        let db = self.db.clone();
+        stats::Source { since, queues: Arc::new(queues), caches: Arc::new(move || caches.caches()), db }
+    }
+
+    /// Entries of the caches, by name.
+    fn caches(&self) -> Vec<(&'static str, usize)> {
+        let others = [("keys", self.keys.entries()), ("voters", self.voting.known_polls.len())];
+        self.resolver.known().entries().into_iter().chain(others).collect()
     }
 
     fn health(&self) -> Router {
@@ -262,25 +291,22 @@ impl App {
     }
 
     fn metrics(&self) -> Router {
-        let (handle, db) = (self.metrics.clone(), self.db.clone());
-        let Self { resolver, writer, keys, voting, .. } = self.clone();
+        let app = self.clone();
         let scrape = move || {
-            for (pool, open, idle, waiting) in db.status() {
+            for (pool, open, idle, waiting) in app.db.status() {
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "open"), open);
                 set(&gauge!(DB_POOL_CONNECTIONS, "pool" => pool, "state" => "idle"), idle);
                 set(&gauge!(DB_POOL_WAITING, "pool" => pool), waiting);
             }
-            voting.casting.export();
-            writer.export();
-            resolver.lookups().export();
-            let others = [("keys", keys.entries()), ("voters", voting.known_polls.len())];
-            let caches = resolver.known().entries().into_iter().chain(others);
-            for (cache, entries) in caches {
+            app.voting.casting.export();
+            app.writer.export();
+            app.resolver.lookups().export();
+            for (cache, entries) in app.caches() {
                 set(&gauge!(CACHE_ENTRIES, "cache" => cache), entries);
             }
             std::future::ready((
                 [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")],
-                handle.render(),
+                app.metrics.render(),
             ))
         };
         Router::new().route(METRICS_ROUTE.path, get(scrape))

@@ -31,5 +31,6 @@ mod request_meters;
 pub mod route;
 pub mod schema;
 pub mod serve;
+pub mod stats;
 
 pub use problem::{Problem, ProblemCode};

@@ -248,3 +248,24 @@ async fn a_ballot_that_waits_too_long_is_given_back_and_nothing_of_it_is_stored_
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(hall.stored(&poll).await, 1);
 }
+
+#[tokio::test]
+async fn a_tenants_admin_sees_the_counts_of_the_tenant_and_of_nobody_else() {
+    let app = TestApp::start().await;
+    let hall = Hall::seated(&app, 3).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    assert_eq!(with_status(&hall.all_cast(&poll, |_| 0).await, 201), 3);
+    let of = async |slug: &str| {
+        let admin = app.tenant(slug).await.admin().await;
+        let stats = admin.get("/api/v1/stats").await.expect(200).json();
+        let queues = stats["queues"].as_array().expect("queues").clone();
+        let named = queues.iter().map(|queue| queue["queue"].as_str().expect("a name").to_owned());
+        assert_eq!(named.collect::<Vec<_>>(), ["ballots", "names", "changes"]);
+        queues[0].clone()
+    };
+    let own = of("acme").await;
+    assert_eq!((&own["items"], &own["waiting"]["items"]), (&json!(3), &json!(0)));
+    assert!(own["waiting"]["peak_items"].as_u64().expect("a number") >= 1);
+    assert_eq!(of("other").await["items"], 0);
+    hall.chair.get("/api/v1/stats").await.expect_problem(403, "forbidden");
+}
