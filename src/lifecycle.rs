@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -100,6 +101,14 @@ impl Tasks {
         self.tracker.close();
         tokio::time::timeout(limit, self.tracker.wait()).await.is_ok()
     }
+}
+
+/// Lets this process, and those that it starts, have as many open files as it may; that many, if there is a limit. Every
+/// connection is an open file, and many systems begin with 1,024 where they allow a million.
+pub fn raise_open_files() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    getrlimit(Resource::Nofile).current
 }
 
 #[cfg(test)]

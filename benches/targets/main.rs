@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
-use resolute::load::process::raise_open_files;
+use resolute::lifecycle::raise_open_files;
 
 use report::{Goal, Report, Target, shown};
 use rows::{Bench, Plan};

@@ -15,8 +15,11 @@ use crate::config::{Config, Overrides};
 use crate::db::{Db, PoolSettings, migrate};
 use crate::http::serve::{Limits, serve};
 use crate::ids::Ids;
-use crate::lifecycle::{Deaths, Tasks};
+use crate::lifecycle::{Deaths, Tasks, raise_open_files};
 use crate::secret;
+
+/// Open files that are no clients.
+const FILES_ASIDE: u64 = 100;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -35,6 +38,16 @@ impl Args {
 }
 
 pub async fn run(args: &Args, place: Place) -> Outcome {
+    let (files, wanted) = (raise_open_files(), place.config.server.max_connections);
+    if files
+        .is_some_and(|files| files < u64::try_from(wanted).unwrap_or(u64::MAX).saturating_add(FILES_ASIDE))
+    {
+        tracing::warn!(
+            files,
+            wanted,
+            "server.max_connections is more than the open files that the system allows"
+        );
+    }
     // The ports first: a second server must not even touch the database.
     let listener = bind("server.listen", &place.config.server.listen).await?;
     let ops = match place.config.ops.listen.as_str() {

@@ -1,8 +1,6 @@
-//! What a process has used, from Linux's /proc (nothing elsewhere), and how many files it may open.
+//! What a process has used, from Linux's /proc (nothing elsewhere).
 
 use std::fs;
-
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Linux reports processor time in hundredths of a second on every architecture (USER_HZ).
 const TICKS: f64 = 100.0;
@@ -16,13 +14,6 @@ pub struct Usage {
     pub resident_bytes: u64,
     /// The most it has been.
     pub peak_bytes: u64,
-}
-
-/// Lets this process, and those that it starts, have as many open files as it may; that many, if there is a limit.
-pub fn raise_open_files() -> Option<u64> {
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-    getrlimit(Resource::Nofile).current
 }
 
 /// Of a process; none where it is gone or /proc is not there.

@@ -7,7 +7,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
+use super::json;
 use super::request::SqlxStatements;
+use crate::clock::Clock;
 use crate::config;
 
 /// Installs the subscriber for the whole process. A second call changes nothing.
@@ -17,13 +19,7 @@ pub fn install(log: &config::Log) {
     let json = log.format == "json" || (log.format == "auto" && !terminal);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     let lines = if json {
-        lines
-            .json()
-            .flatten_event(true)
-            .with_current_span(true)
-            .with_span_list(false)
-            .with_filter(filter)
-            .boxed()
+        lines.fmt_fields(json::Members).event_format(json::Line(Clock::system())).with_filter(filter).boxed()
     } else {
         lines.with_ansi(terminal).compact().with_filter(filter).boxed()
     };

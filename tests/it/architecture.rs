@@ -10,7 +10,7 @@ fn may_use(module: &str) -> Option<&'static [&'static str]> {
         "clock" | "ids" => &["ids", "clock"],
         "lifecycle" => &["telemetry"],
         "config" => &["db"],
-        "telemetry" => &["config"],
+        "telemetry" => &["clock", "config"],
         "db" => &["clock", "ids", "config", "lifecycle", "telemetry"],
         "secret" => &["clock", "ids", "config", "db", "http"],
         "http" | "purl" | "voting" | "tenancy" | "web" | "load" => TOOLS,
