@@ -199,7 +199,7 @@ mod tests {
         let line = line(|| {
             let span = tracing::info_span!("request", method = "GET", number = 7_u64);
             span.in_scope(|| {
-                tracing::warn!(status = 200_u16, ratio = 0.5, nothing = f64::NAN, ok = true, "said")
+                tracing::warn!(status = 200_u16, ratio = 0.5, nothing = f64::NAN, ok = true, "said");
             });
         });
         let expected = json!({
