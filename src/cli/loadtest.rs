@@ -130,18 +130,24 @@ fn show(mut report: Report, common: &Common, place: &Place) -> Outcome {
 
 fn aim(common: &Common, place: &Place) -> anyhow::Result<Aim> {
     let url = common.url.clone().unwrap_or_else(|| format!("http://{}", place.config.server.listen));
-    let parsed = url::Url::parse(&url).with_context(|| format!("--url {url}"))?;
-    if parsed.scheme() != "http" {
-        bail!("--url {url}: only http:// is spoken; point it at the server itself, behind what does TLS");
-    }
-    let host = parsed.host_str().with_context(|| format!("--url {url}: no host"))?;
     Ok(Aim {
-        address: format!("{host}:{}", parsed.port().unwrap_or(80)),
+        address: address("--url", &url)?,
+        replicas: common.replicas.iter().map(|url| address("--replicas", url)).collect::<Result<_, _>>()?,
         concurrency: common.concurrency,
         rate: common.rate,
         duration: common.duration.map(Duration::from_secs_f64),
         threads: common.threads,
     })
+}
+
+/// `host:port` of a server.
+fn address(flag: &str, url: &str) -> anyhow::Result<String> {
+    let parsed = url::Url::parse(url).with_context(|| format!("{flag} {url}"))?;
+    if parsed.scheme() != "http" {
+        bail!("{flag} {url}: only http:// is spoken; point it at the server itself, behind what does TLS");
+    }
+    let host = parsed.host_str().with_context(|| format!("{flag} {url}: no host"))?;
+    Ok(format!("{host}:{}", parsed.port().unwrap_or(80)))
 }
 
 /// Ordered by time, and of another run's kind never: 48 bits of time and 32 of chance.

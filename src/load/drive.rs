@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -91,7 +92,9 @@ impl<A> Driven<A> {
 /// What the connections of a run share.
 struct Run<W> {
     work: W,
-    address: String,
+    addresses: Vec<String>,
+    /// Connections that have chosen theirs.
+    placed: AtomicUsize,
     concurrency: usize,
     pace: Pace,
     /// Nobody begins before everybody is connected.
@@ -109,7 +112,8 @@ pub async fn drive<W: Work>(
     let run = Arc::new(Run {
         pace: Pace::new(work.turns(), aim.rate, aim.duration),
         work,
-        address: aim.address.clone(),
+        addresses: std::iter::once(&aim.address).chain(&aim.replicas).cloned().collect(),
+        placed: AtomicUsize::new(0),
         concurrency: aim.concurrency,
         ready: Barrier::new(aim.concurrency),
         connecting: Semaphore::new(CONNECTING),
@@ -157,7 +161,8 @@ fn on_one_thread<W: Work>(run: &Arc<Run<W>>, share: usize) -> anyhow::Result<Dri
 }
 
 async fn on_one_connection<W: Work>(run: Arc<Run<W>>) -> anyhow::Result<Driven<W::Ack>> {
-    let opened = open(&run).await;
+    let address = &run.addresses[run.placed.fetch_add(1, Ordering::Relaxed) % run.addresses.len()];
+    let opened = open(&run, address).await;
     // Also after a failure: the others wait here.
     let first = run.ready.wait().await.is_leader();
     let mut connection = Some(opened?);
@@ -170,7 +175,7 @@ async fn on_one_connection<W: Work>(run: Arc<Run<W>>) -> anyhow::Result<Driven<W
     while let Some((turn, since)) = run.pace.next().await {
         request.clear();
         run.work.write(turn, &mut request);
-        let Some(mut open) = reopen(connection.take(), &run.address).await else {
+        let Some(mut open) = reopen(connection.take(), address).await else {
             driven.failed("cannot connect".to_owned());
             break;
         };
@@ -213,12 +218,12 @@ async fn on_one_connection<W: Work>(run: Arc<Run<W>>) -> anyhow::Result<Driven<W
     Ok(driven)
 }
 /// A connection that the server has taken from its queue: it has answered once.
-async fn open<W>(run: &Run<W>) -> anyhow::Result<Connection> {
+async fn open<W>(run: &Run<W>, address: &str) -> anyhow::Result<Connection> {
     let _slot = run.connecting.acquire().await?;
     let mut connection =
-        Connection::open(&run.address).await.with_context(|| format!("connecting to {}", run.address))?;
+        Connection::open(address).await.with_context(|| format!("connecting to {address}"))?;
     let mut request = Vec::new();
-    http::get(&mut request, &run.address, format_args!("/health/live"));
+    http::get(&mut request, address, format_args!("/health/live"));
     let status = connection.exchange(&request).await.context("asking /health/live")?.status;
     anyhow::ensure!(status == 200, "/health/live answers {status}");
     Ok(connection)

@@ -40,6 +40,8 @@ pub struct Ground {
 pub struct Aim {
     /// `host:port`, both for connecting and as Host.
     pub address: String,
+    /// More servers on the same database; connections are spread over all.
+    pub replicas: Vec<String>,
     /// Connections, all open before the first request leaves.
     pub concurrency: usize,
     /// Requests a second of an open loop; none: each connection asks again as soon as it is answered.

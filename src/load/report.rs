@@ -185,7 +185,14 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        let aim = Aim { address: "h:1".into(), concurrency: 4, rate: None, duration: None, threads: 1 };
+        let aim = Aim {
+            address: "h:1".into(),
+            replicas: Vec::new(),
+            concurrency: 4,
+            rate: None,
+            duration: None,
+            threads: 1,
+        };
         let mut driven = Driven::<()> { elapsed: Duration::from_secs(2), ..Driven::default() };
         for millis in 1..=100 {
             driven.latencies.record(Duration::from_millis(millis));

@@ -211,7 +211,7 @@ async fn what_nobody_told_is_unknown_and_a_broken_connection_is_made_again() {
         redirect(7),
     ]);
     let work = Resolve { host: address.clone(), domain: "d".into(), names: 6, requests: 6 };
-    let aim = Aim { address, concurrency: 1, rate: None, duration: None, threads: 1 };
+    let aim = Aim { address, replicas: Vec::new(), concurrency: 1, rate: None, duration: None, threads: 1 };
     let (driven, _) = drive(work, &aim, std::future::pending()).await.expect("it runs");
     assert_eq!(driven.latencies.count(), 2);
     assert_eq!(driven.unknown, [1, 3, 5], "a broken connection, the server's own doubt, and a wrong answer");

@@ -25,6 +25,9 @@ pub struct Common {
     /// Where the server listens; default: server.listen of the configuration.
     #[arg(long, value_name = "http://HOST:PORT")]
     pub url: Option<String>,
+    /// More servers on the same database, separated by commas; connections are spread over all.
+    #[arg(long, value_name = "URL,URL", value_delimiter = ',')]
+    pub replicas: Vec<String>,
     /// Requests a second on a fixed schedule, latency counted from it (an open loop); default: every connection asks
     /// again as soon as it is answered.
     #[arg(long, value_parser = above_zero)]

@@ -1,32 +1,35 @@
-//! Composition root: the only file that knows every feature. It gives each its state, joins their routers, route
-//! tables, statements, metrics and problem codes, and lays the shared layers around them.
+//! Composition root: the only place that knows every feature. It gives each its state, joins their routers and lays
+//! the shared layers around them; `tables` joins what they say about themselves.
+
+mod tables;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::routing::get;
 use axum::{Extension, Router, middleware};
 use http::header;
 use metrics::gauge;
-use metrics_exporter_prometheus::{BuildError, PrometheusHandle};
+use metrics_exporter_prometheus::PrometheusHandle;
 use time::OffsetDateTime;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use tables::job_kinds;
+pub use tables::{
+    METRICS_ROUTE, install_metrics, listings, metrics, operations, problem_codes, routes, statements,
+};
+
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::db::batch::{self, Batcher, Bounds, Turns};
-use crate::db::jobs::{self, Done, Kinds, Pace, Worker};
-use crate::db::keyset::ListingEntry;
+use crate::db::batch::{Batcher, Bounds, Turns};
+use crate::db::jobs::{Pace, Worker};
 use crate::db::notify::{self, Hearing, Message};
 use crate::db::quota::{Defaults, Quota};
-use crate::db::statement::Statement;
-use crate::db::{Db, audit, headroom, idempotency};
+use crate::db::{Db, headroom};
 use crate::http::cursor::Cursors;
 use crate::http::idempotency::Replays;
 use crate::http::rate_limit::{self, Claim, RateLimits};
 use crate::http::request_log::{self, RequestLog};
-use crate::http::route::{Access, Route};
-use crate::http::{Problem, ProblemCode, api_docs, health, problem_codes, problem_docs, stats};
+use crate::http::{Problem, api_docs, health, problem_codes as codes, problem_docs, stats};
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 use crate::purl::lookup::Lookups;
@@ -34,9 +37,7 @@ use crate::purl::resolve::Resolver;
 use crate::purl::write::Writer;
 use crate::purl::{self, Purls, known};
 use crate::secret::{self, MasterSecret};
-use crate::telemetry::metrics::{
-    self as telemetry, CACHE_ENTRIES, DB_POOL_CONNECTIONS, DB_POOL_WAITING, Metric,
-};
+use crate::telemetry::metrics::{CACHE_ENTRIES, DB_POOL_CONNECTIONS, DB_POOL_WAITING};
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::{self, KEYS_TOPIC, Keys, Tenancy};
 use crate::voting::cast::Casting;
@@ -77,79 +78,6 @@ pub struct App {
     pub voting: Voting,
     /// When it was made.
     pub started_at: OffsetDateTime,
-}
-
-/// The table of all routes of the public listener; resolution answers every other path.
-pub fn routes() -> Vec<Route> {
-    let parts = [
-        tenancy::ROUTES,
-        purl::ROUTES,
-        voting::ROUTES,
-        secret::ROUTES,
-        stats::ROUTES,
-        health::ROUTES,
-        problem_docs::ROUTES,
-        api_docs::ROUTES,
-    ];
-    parts.into_iter().flatten().copied().collect()
-}
-
-/// Everything that the document of the API describes: the table, and resolution.
-pub fn operations() -> Vec<Route> {
-    routes().into_iter().chain(purl::RESOLUTION.iter().copied()).collect()
-}
-
-/// The route of metrics, on the operator's listener and, if configured, on the public one.
-pub const METRICS_ROUTE: Route = Route::new("GET", "/metrics", Access::Public);
-
-/// Every problem code this program can answer with.
-pub fn problem_codes() -> Vec<&'static ProblemCode> {
-    let features = [tenancy::api::problems::ALL, purl::api::problems::ALL, voting::api::problems::ALL];
-    problem_codes::ALL.iter().chain(features.into_iter().flatten()).copied().collect()
-}
-
-/// Every statement of the hot path, for the census.
-pub fn statements() -> Vec<&'static Statement> {
-    let shared =
-        [audit::STATEMENTS, idempotency::STATEMENTS, notify::STATEMENTS].into_iter().flatten().copied();
-    shared.chain(purl::statements()).chain(voting::statements()).collect()
-}
-
-/// Every listing of this program.
-pub fn listings() -> Vec<ListingEntry> {
-    [tenancy::listings(), purl::listings(), voting::listings()].into_iter().flatten().collect()
-}
-
-/// Every kind of job.
-fn job_kinds(voting: Voting) -> Kinds {
-    let clock = voting.clock.clone();
-    Kinds::default()
-        .on_demand(jobs::probe::KIND, jobs::probe::run)
-        .recurring(jobs::prune::KIND, Duration::from_hours(1), jobs::prune::run)
-        .recurring(idempotency::PRUNE_KIND, Duration::from_hours(1), move |_, conn| {
-            let now = clock.now();
-            Box::pin(async move {
-                Ok(if idempotency::prune(conn, now).await? { Done::More } else { Done::Finished })
-            })
-        })
-        .recurring("close_due_polls", Duration::from_secs(1), move |_, conn| {
-            let voting = voting.clone();
-            Box::pin(async move {
-                Ok(if voting.close_due_polls(conn).await? { Done::More } else { Done::Finished })
-            })
-        })
-}
-
-/// Every metric of this program.
-pub fn metrics() -> Vec<&'static Metric> {
-    telemetry::ALL.iter().chain(batch::METRICS).chain(jobs::METRICS).chain(headroom::METRICS).collect()
-}
-
-/// Installs the metrics recorder of the process and describes every metric.
-pub fn install_metrics() -> Result<PrometheusHandle, BuildError> {
-    let handle = telemetry::install(&metrics())?;
-    headroom::zero_metrics();
-    Ok(handle)
 }
 
 impl App {
@@ -316,9 +244,7 @@ impl App {
         let Self { clock, ids, tasks, config, .. } = self.clone();
         let log = RequestLog::new(clock, ids, tasks, config.server.request_timeout());
         router
-            .method_not_allowed_fallback(|| {
-                std::future::ready(Problem::new(&problem_codes::METHOD_NOT_ALLOWED))
-            })
+            .method_not_allowed_fallback(|| std::future::ready(Problem::new(&codes::METHOD_NOT_ALLOWED)))
             .layer(axum::extract::DefaultBodyLimit::max(self.config.server.body_limit_bytes))
             .layer(CatchPanicLayer::custom(request_log::panicked))
             .layer(middleware::from_fn_with_state(log, request_log::layer))
