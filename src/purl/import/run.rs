@@ -21,9 +21,12 @@ use crate::purl::rules::Creator;
 use crate::purl::store::domains::{self, CreateError, NewDomain};
 use crate::purl::target::OwnAddress;
 
-/// Most lines merged in one transaction. The domain's lock is held for as long as that takes, and single
-/// writes wait for it.
-const CHUNK: i64 = 2_000;
+/// Lines that are read at a time where nothing is locked.
+const PORTION: i64 = 2_000;
+
+/// Lines that are merged at a time. Their domains are locked meanwhile, and who makes a single name in one of them waits
+/// for as long.
+const CHUNK: i64 = 500;
 
 /// How often a chunk is checked again when domains change under it.
 const ATTEMPTS: usize = 10;
@@ -277,7 +280,7 @@ impl Import<'_> {
     ) -> Result<Counts, ImportError> {
         let (mut counts, mut after) = (Counts::default(), 0);
         while after < last_line {
-            let lines = staging::list_lines(self.db, run, after, CHUNK).await?;
+            let lines = staging::list_lines(self.db, run, after, PORTION).await?;
             after = lines.last().ok_or(ImportError::Lost)?.line;
             let numbers: Vec<i64> = lines.iter().map(|line| line.line).collect();
             let mut would =
