@@ -94,7 +94,7 @@ const INSERT_BALLOTS: Statement = Statement {
 pub enum Verdict {
     /// Stored; it counts.
     Accepted(StoredBallot),
-    /// The voter's earlier ballot stands.
+    /// The voter's earlier ballot stands. Only said of what was judged at the current generation.
     Before(StoredBallot),
     /// The poll is closed or its deadline has passed.
     Closed,
@@ -200,10 +200,12 @@ fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
             idempotency_key: item.idempotency_key.clone(),
         }));
     };
-    if let Some(ballot) = ballot_of(row)? {
-        return Ok(Verdict::Before(ballot));
-    }
     let generation: i64 = row.try_get("generation")?;
+    if let Some(ballot) = ballot_of(row)? {
+        // A ballot is shown to its voter alone, and whether this is the voter still, the judgement cannot say any more: the
+        // token may have been replaced since.
+        return Ok(if generation == item.generation { Verdict::Before(ballot) } else { Verdict::Stale });
+    }
     Ok(match PollState::parse(state).ok_or_else(|| unexpected("a poll in an unknown state"))? {
         PollState::Closed => Verdict::Closed,
         PollState::Draft | PollState::Cancelled => Verdict::NotOpen,

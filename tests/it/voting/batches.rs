@@ -174,6 +174,39 @@ async fn what_another_server_changed_since_the_poll_was_remembered_counts() {
     assert_eq!(hall.stored(&poll).await, 3);
 }
 
+/// The poll is remembered with the token that voted; the token is then replaced, here and by another server.
+#[tokio::test]
+async fn a_dead_token_is_not_shown_the_ballot_that_was_cast_with_it() {
+    let app = TestApp::start().await;
+    let other = app.twin();
+    let hall = Hall::seated(&app, 3).await;
+    let poll = hall.poll(&["A", "B"], json!({})).await;
+    let cast = |voter: &crate::support::Actor| {
+        let (voter, body) = (voter.with("idempotency-key", "k"), poll.choose(0));
+        let path = poll.path("/ballot");
+        async move { voter.put(&path, body).await }
+    };
+    for voter in &hall.voters {
+        cast(voter).await.expect(201);
+    }
+    let path = |participant: usize| format!("/api/v1/participants/{}", hall.participants[participant]);
+    let here = hall.chair.post(&format!("{}/token", path(0)), json!({})).await.expect(201).json();
+    cast(&hall.voters[0]).await.expect_problem(401, "unauthenticated");
+    let chair = other.bearer(hall.chair.token());
+    chair.post(&format!("{}/token", path(1)), json!({})).await.expect(201);
+    poll.cast(&hall.voters[1], 1).await.expect_problem(401, "unauthenticated");
+    let revision = chair.get(&path(2)).await.expect(200);
+    chair.with("if-match", revision.header("etag")).delete(&path(2)).await.expect(204);
+    cast(&hall.voters[2]).await.expect_problem(401, "unauthenticated");
+
+    let successor = app.bearer(here["token"].as_str().expect("a token"));
+    assert_eq!(cast(&successor).await.expect(201).header("idempotency-replayed"), "true");
+    poll.cast(&successor, 1).await.expect_problem(409, "already_voted");
+    hall.close(&poll).await.expect(200);
+    cast(&hall.voters[0]).await.expect_problem(401, "unauthenticated");
+    assert_eq!(cast(&successor).await.expect(201).header("idempotency-replayed"), "true");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_electorate_that_is_too_large_to_be_remembered_votes_all_the_same() {
     let mut config = Config::default();
