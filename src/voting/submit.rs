@@ -13,7 +13,7 @@ use super::token::PresentedToken;
 use crate::db;
 
 /// How often a ballot is judged anew because the poll changed between judgement and lock.
-const JUDGEMENTS: u32 = 8;
+const JUDGEMENTS: u32 = 20;
 
 /// How often of these from memory. One reading of the electorate serves all whom one change befell; while changes come
 /// faster than an electorate can be read, such as tokens that are replaced one after the other, each reads for itself.
