@@ -96,7 +96,7 @@ impl App {
         let started_at = clock.now();
         let quotas = Defaults::from(&config.quotas);
         let turns = Turns::for_pool(db.hot_connections());
-        let bounds = Bounds::from(&config.write);
+        let bounds = Bounds::from(&config);
         let writer = Writer::new(&db, &ids, &tasks, &turns, bounds, quotas.of(Quota::Names));
         let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns, bounds);
         let known_polls = KnownPolls::new(config.cache.voters);

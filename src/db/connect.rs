@@ -180,8 +180,10 @@ impl Target {
             config.password(password);
         }
         config.port(self.port).user(&self.user).dbname(&self.database).application_name("resolute");
-        // A peer that vanished without a word is noticed in half a minute, not in the kernel's two hours.
+        // A peer that vanished without a word is noticed in half a minute, not in the kernel's two hours, or in its
+        // quarter of an hour where something that was sent is not confirmed.
         config
+            .tcp_user_timeout(Duration::from_secs(30))
             .keepalives_idle(Duration::from_secs(15))
             .keepalives_interval(Duration::from_secs(5))
             .keepalives_retries(3);

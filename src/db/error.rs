@@ -22,6 +22,9 @@ pub enum Error {
     /// A bound of this process is reached. Nothing was written.
     #[error("{0}")]
     Busy(&'static str),
+    /// Several writes together need more than there is; fewer of them may fit. Nothing was written.
+    #[error("there is no room for all of them together")]
+    NoRoomTogether,
     /// 23505: the named unique constraint or index.
     #[error("unique constraint {constraint}")]
     UniqueViolation {
@@ -67,6 +70,7 @@ impl Error {
             Self::Timeout(_) => Self::Timeout(source()),
             Self::OutcomeUnknown(_) => Self::OutcomeUnknown(source()),
             Self::Busy(what) => Self::Busy(what),
+            Self::NoRoomTogether => Self::NoRoomTogether,
             Self::UniqueViolation { constraint } => Self::UniqueViolation { constraint: constraint.clone() },
             Self::CheckViolation { constraint } => Self::CheckViolation { constraint: constraint.clone() },
             Self::ForeignKeyViolation { constraint } => {
@@ -78,11 +82,12 @@ impl Error {
         }
     }
 
-    /// Whether it may be the fault of one item of several that were written together.
+    /// Whether it may be the fault of one item, or of some, of several that were written together.
     pub fn is_of_one_item(&self) -> bool {
         matches!(
             self,
-            Self::UniqueViolation { .. }
+            Self::NoRoomTogether
+                | Self::UniqueViolation { .. }
                 | Self::CheckViolation { .. }
                 | Self::ForeignKeyViolation { .. }
                 | Self::Internal(_)

@@ -175,6 +175,7 @@ impl From<db::Error> for Problem {
             db::Error::Unavailable(_)
             | db::Error::Timeout(_)
             | db::Error::Busy(_)
+            | db::Error::NoRoomTogether
             | db::Error::Retryable(_)
             | db::Error::ReadOnly(_) => Self::unavailable(),
             db::Error::OutcomeUnknown(_) => {

@@ -13,6 +13,7 @@ use super::model::{Domain, Purl};
 use super::row;
 use super::write::DomainKey;
 use crate::db::batch::{Batcher, Bounds, Stats, Turns, Work};
+use crate::db::reachability::PATIENCE;
 use crate::db::statement::{Statement, flight};
 use crate::db::{self, Db};
 use crate::ids::Ids;
@@ -119,8 +120,18 @@ impl Work for Probing {
         let tenants: Vec<i64> = wanted.iter().map(|((tenant_id, _), _)| *tenant_id).collect();
         let domains: Vec<i64> = wanted.iter().map(|((_, domain_id), _)| *domain_id).collect();
         let keys: Vec<&str> = wanted.iter().map(|(_, key)| *key).collect();
-        let statement = PROBE.prepare(&client).await?;
-        let rows = flight(1, client.query(&statement, &[&tenants, &domains, &keys])).await?;
+        let asking = async {
+            let statement = PROBE.prepare(&client).await?;
+            Ok::<_, db::Error>(flight(1, client.query(&statement, &[&tenants, &domains, &keys])).await?)
+        };
+        let rows = match tokio::time::timeout(PATIENCE, asking).await {
+            Ok(answer) => answer?,
+            Err(silence) => {
+                // Nobody waits for it any more, and on a connection that is dead the next ones would wait as long.
+                drop(Object::take(client));
+                return Err(db::Error::Timeout(Box::new(silence)));
+            }
+        };
         let mut found = vec![Vec::new(); items.len()];
         for row in &rows {
             let purl = Arc::new(row::purl(row)?);

@@ -139,9 +139,10 @@ impl KnownPolls {
             return Err(db::Error::shared(error));
         }
         self.0.metrics.miss.increment(1);
+        let reading = Reading { polls: self, key };
         let read = self.read(db, key).await.map_err(Arc::new);
         *failed = read.as_ref().err().cloned();
-        lock(&self.0.gates).remove(&key);
+        drop(reading);
         read.map_err(|error| db::Error::shared(&error))
     }
 
@@ -185,6 +186,18 @@ impl KnownPolls {
             self.0.metrics.full.increment(1);
         }
         Ok(Some(poll))
+    }
+}
+
+/// Removes the gate when the reading ends, also one whose client has hung up.
+struct Reading<'a> {
+    polls: &'a KnownPolls,
+    key: PollKey,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        lock(&self.polls.0.gates).remove(&self.key);
     }
 }
 

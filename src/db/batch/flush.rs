@@ -30,7 +30,9 @@ impl<W: Work> Inner<W> {
                 }
                 Err(error) if part.len() > 1 && error.is_of_one_item() => {
                     self.meters.halved.increment(1);
-                    tracing::warn!(work = W::NAME, items = part.len(), %error, "a batch is halved");
+                    if !matches!(error, Error::NoRoomTogether) {
+                        tracing::warn!(work = W::NAME, items = part.len(), %error, "a batch is halved");
+                    }
                     let middle = part.start + part.len() / 2;
                     parts.push(middle..part.end);
                     parts.push(part.start..middle);
@@ -60,7 +62,10 @@ impl<W: Work> Inner<W> {
                 Some(client) => client?,
                 None => self.db.hot().await?,
             };
-            match self.work.run(client, key, items).await {
+            let running = tokio::time::timeout(self.bounds.patience, self.work.run(client, key, items));
+            let silence =
+                |_| Err(Error::OutcomeUnknown("the database has not answered a transaction".into()));
+            match running.await.unwrap_or_else(silence) {
                 Err(Error::Retryable(_)) if run < RUNS => {
                     self.meters.retried.increment(1);
                     let [jitter] = self.ids.bytes();

@@ -30,7 +30,7 @@ use self::meters::Meters;
 use self::queue::{Queue, Waiting};
 use self::stats::Tally;
 use super::{Db, Error};
-use crate::config;
+use crate::config::Config;
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
 
@@ -75,14 +75,20 @@ pub struct Bounds {
     pub queue_bytes: usize,
     /// How long an item waits for its transaction to begin.
     pub wait: Duration,
+    /// How long a transaction is waited for: longer than PostgreSQL itself lets it take. Without this a connection that
+    /// is dead and does not look it would hold up its queue for as long as the kernel believes in it.
+    pub patience: Duration,
 }
 
-impl From<&config::Write> for Bounds {
-    fn from(write: &config::Write) -> Self {
+impl From<&Config> for Bounds {
+    fn from(Config { write, database, .. }: &Config) -> Self {
         Self {
             batch_items: write.batch_items.max(1),
             queue_bytes: write.queue_bytes,
             wait: Duration::from_millis(write.queue_wait_ms),
+            patience: Duration::from_millis(
+                database.statement_timeout_ms.saturating_mul(2).saturating_add(database.lock_timeout_ms),
+            ),
         }
     }
 }
@@ -147,7 +153,7 @@ impl<W: Work> Batcher<W> {
                 self.0.meters.late.increment(1);
                 return Err(Error::Timeout("no transaction took the write in time".into()));
             }
-            // It is in a transaction, which PostgreSQL's own time-outs end.
+            // It is in a transaction, which PostgreSQL's own time-outs end, or `patience`.
             Err(_) => answer.await,
         }
         .unwrap_or_else(|_| Err(Error::OutcomeUnknown("the batch ended without an answer".into())))

@@ -140,7 +140,7 @@ impl Work for Creating {
         key: &DomainKey,
         items: &[Creation],
     ) -> Result<Vec<CreateVerdict>, db::Error> {
-        let mut client = client;
+        let (mut client, mut room) = (client, true);
         for _ in 0..TRIES {
             let names = match create_batch(client, *key, items, self.names_quota).await? {
                 Created::Judged(verdicts) => return Ok(verdicts),
@@ -149,10 +149,17 @@ impl Work for Creating {
             let lack = Lack { tenant_id: key.0, domain_id: key.1, names };
             match quota::allot(&self.db, self.names_quota, &[lack]).await {
                 Ok(()) => client = self.db.hot().await?,
-                // There may be room for some of them: each asks for itself.
-                Err(AllotError::Exceeded(_)) => break,
+                Err(AllotError::Exceeded(exceeded)) => {
+                    room = exceeded.used < exceeded.limit;
+                    break;
+                }
                 Err(AllotError::Db(error)) => return Err(error),
             }
+        }
+        // There may be room for some of them. Were each to ask for itself, all would be allotted what they lack and
+        // come back together, to lack again: so fewer are tried, and some are made.
+        if room && items.len() > 1 {
+            return Err(db::Error::NoRoomTogether);
         }
         let lack = Lack { tenant_id: key.0, domain_id: key.1, names: 1 };
         Ok(vec![CreateVerdict::Lacking(lack); items.len()])

@@ -107,6 +107,31 @@ async fn four_domains_at_two_servers_at_once_make_exactly_as_many_names_as_there
     assert_eq!(count(&app, WRONG).await, 0);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crowd_at_the_end_of_the_quota_gets_what_is_left_and_nobody_is_put_off() {
+    let (app, operator) = configured(Quotas { names: 29, ..Quotas::default() }).await;
+    let acme = app.tenant("acme").await;
+    let twin = app.twin();
+    let here = acme.admin().await;
+    let there = twin.bearer(here.token());
+    let paths = ["a", "b", "c", "d"];
+    for path in paths {
+        domain(&operator, path).await.expect(201);
+    }
+    let calls = (0..200).map(|number| {
+        let actor = if number % 2 == 0 { here.clone() } else { there.clone() };
+        let path = paths[number / 2 % 4];
+        async move { mint(&actor, path, number).await }
+    });
+    let answers = join_all(calls).await;
+    let made = answers.iter().filter(|answer| answer.status == 201).count();
+    for answer in answers.into_iter().filter(|answer| answer.status != 201) {
+        answer.expect_problem(409, "quota_exceeded");
+    }
+    assert_eq!((made, count(&app, NAMES).await, count(&app, COUNTED).await), (29, 29, 29));
+    assert_eq!(count(&app, WRONG).await, 0);
+}
+
 #[tokio::test]
 async fn a_creation_that_has_its_answer_gives_it_again_when_the_quota_is_used_up() {
     let (app, operator) = configured(Quotas { names: 1, ..Quotas::default() }).await;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::{Hall, Poll, with_status};
 use crate::support::TestApp;
+use crate::support::chaos::ChaosProxy;
 use crate::support::database::TestDatabase;
 
 async fn run(connection: &mut sqlx::PgConnection, sql: String) {
@@ -205,6 +206,61 @@ async fn a_dead_token_is_not_shown_the_ballot_that_was_cast_with_it() {
     hall.close(&poll).await.expect(200);
     cast(&hall.voters[0]).await.expect_problem(401, "unauthenticated");
     assert_eq!(cast(&successor).await.expect(201).header("idempotency-replayed"), "true");
+}
+
+/// Each new token makes what is remembered of the poll old, faster than a large electorate can be read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn tokens_that_are_replaced_one_after_the_other_keep_nobody_from_voting() {
+    let app = TestApp::start().await;
+    let other = app.twin();
+    let hall = Hall::seated(&app, 2_500).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let chair = other.bearer(hall.chair.token());
+    let replacing = async {
+        let mut replaced = 0;
+        loop {
+            let path = format!("/api/v1/participants/{}/token", hall.participants[2_499 - replaced % 1_000]);
+            chair.post(&path, json!({})).await.expect(201);
+            replaced += 1;
+        }
+    };
+    let voting = async {
+        let mut answers = Vec::new();
+        for crowd in hall.voters[..150].chunks(50) {
+            answers.extend(join_all(crowd.iter().map(|voter| poll.cast(voter, 0))).await);
+        }
+        answers
+    };
+    let answers = tokio::select! {
+        answers = voting => answers,
+        () = replacing => unreachable!("it goes on"),
+    };
+    assert_eq!(with_status(&answers, 201), 150);
+}
+
+/// As after a partition of the network: what was sent on it is confirmed by nobody, and nothing says that it is dead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_connection_that_is_silently_dead_holds_a_poll_up_for_a_bounded_time() {
+    let app = TestApp::start().await;
+    let hall = Hall::seated(&app, 3).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    let proxy = ChaosProxy::start().await;
+    let mut config = Config::default();
+    config.database.statement_timeout_ms = 400;
+    config.database.lock_timeout_ms = 200;
+    let server = TestApp::over(&proxy.target(app.target()), config);
+    let voters: Vec<_> = hall.voters.iter().map(|voter| server.bearer(voter.token())).collect();
+    poll.cast(&voters[0], 0).await.expect(201);
+    proxy.delay(Duration::from_secs(3600));
+    let cut_off = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        proxy.behave();
+    };
+    let begun = Instant::now();
+    let (lost, ()) = join(poll.cast(&voters[1], 0), cut_off).await;
+    lost.expect_problem(503, "outcome_unknown");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    poll.cast(&voters[2], 0).await.expect(201);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
