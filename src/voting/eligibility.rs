@@ -83,6 +83,8 @@ pub enum Refusal {
     NotEligible,
     /// The voter's first ballot stands.
     AlreadyVoted(Receipt),
+    /// The seats of this option are taken; another one may be chosen. Only the guard knows.
+    OptionFull(i64),
     /// The key belongs to a ballot with another choice.
     KeyReused,
     /// The ballot itself is faulty.

@@ -3,7 +3,10 @@
 //! Pure decisions over values that the caller read. The guard of the cast decides again under the poll's
 //! lock; what is judged here only spares that lock and explains a refusal.
 
-use super::model::{MeetingState, PollState, ResultState};
+use super::model::{MeetingState, PollState, ResultState, ResultsVisibility, Secrecy};
+
+/// Most seats of an option.
+pub const MOST_SEATS: i32 = 1_000_000;
 
 /// A step that the state machine does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +45,13 @@ pub fn may_step_poll(from: PollState, to: PollState) -> Result<(), IllegalStep> 
 /// Whether polls may open: the meeting accepts votes.
 pub fn may_open_polls(meeting: MeetingState) -> bool {
     matches!(meeting, MeetingState::Preparing | MeetingState::Active)
+}
+
+/// Whether options may have seats: a full option tells how many chose it, and choosing another one instead tells who
+/// came too late.
+pub fn may_have_seats(secrecy: Secrecy, results: ResultsVisibility) -> bool {
+    let Secrecy::Named = secrecy;
+    results == ResultsVisibility::Live
 }
 
 /// Whether participants and polls may still be added or changed.

@@ -91,6 +91,11 @@ fn answer_of(
                 Judgement::Cast(_) => return Err(unexpected("a repeat judged as a first ballot")),
             }
         }
+        Verdict::OptionFull => {
+            let option_id =
+                submission.choice.first().ok_or_else(|| unexpected("a full option of no ballot"))?;
+            Answer::Refused(Refusal::OptionFull(*option_id))
+        }
         Verdict::Closed => Answer::Refused(Refusal::Closed),
         Verdict::NotOpen => Answer::Refused(Refusal::NotOpen),
         Verdict::Suspended => Answer::Refused(Refusal::Suspended),

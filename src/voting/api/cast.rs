@@ -6,7 +6,9 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use metrics::counter;
 
-use super::problems::{ALREADY_VOTED, MEETING_SUSPENDED, NOT_ELIGIBLE, POLL_CLOSED, POLL_NOT_OPEN};
+use super::problems::{
+    ALREADY_VOTED, MEETING_SUSPENDED, NOT_ELIGIBLE, OPTION_FULL, POLL_CLOSED, POLL_NOT_OPEN,
+};
 use super::viewer::{BallotToken, authenticate};
 use crate::http::Problem;
 use crate::http::auth::unauthenticated;
@@ -84,6 +86,7 @@ fn problem_of(refusal: Refusal) -> Problem {
         Refusal::Closed => Problem::new(&POLL_CLOSED),
         Refusal::Suspended => Problem::new(&MEETING_SUSPENDED),
         Refusal::NotEligible => Problem::new(&NOT_ELIGIBLE),
+        Refusal::OptionFull(option_id) => Problem::new(&OPTION_FULL).member("option", option_id.to_string()),
         Refusal::KeyReused => Problem::new(&IDEMPOTENCY_KEY_REUSED),
         Refusal::AlreadyVoted(receipt) => {
             let problem = Problem::new(&ALREADY_VOTED).member("reference", receipt.reference());

@@ -13,6 +13,13 @@ pub const ALREADY_VOTED: ProblemCode = ProblemCode {
     help: "This poll takes one ballot a voter and no change. `first` names the ballot that stands.",
 };
 /// 409.
+pub const OPTION_FULL: ProblemCode = ProblemCode {
+    code: "option_full",
+    status: 409,
+    title: "The option has no seat left",
+    help: "As many ballots as the option has seats came before; `option` names it. Nothing is stored and the right to vote is not used up: choose another option.",
+};
+/// 409.
 pub const POLL_CLOSED: ProblemCode = ProblemCode {
     code: "poll_closed",
     status: 409,
@@ -107,6 +114,7 @@ pub const RESULT_NOT_COUNTED: ProblemCode = ProblemCode {
 /// All of them.
 pub const ALL: &[&ProblemCode] = &[
     &ALREADY_VOTED,
+    &OPTION_FULL,
     &POLL_CLOSED,
     &POLL_NOT_OPEN,
     &MEETING_SUSPENDED,

@@ -2,8 +2,8 @@
 
 use super::problems::{
     ALREADY_VOTED, DEADLINE_PASSED, ILLEGAL_STEP, MEETING_NOT_OPEN, MEETING_OVER, MEETING_SUSPENDED,
-    NO_CHANGE, NOT_ELIGIBLE, PARTICIPANT_EXISTS, PARTICIPANT_REMOVED, POLL_CLOSED, POLL_NOT_A_DRAFT,
-    POLL_NOT_OPEN, RESULT_NOT_COUNTED,
+    NO_CHANGE, NOT_ELIGIBLE, OPTION_FULL, PARTICIPANT_EXISTS, PARTICIPANT_REMOVED, POLL_CLOSED,
+    POLL_NOT_A_DRAFT, POLL_NOT_OPEN, RESULT_NOT_COUNTED,
 };
 use super::schemas::{
     ADDED_PARTICIPANTS, ANY_RESULT, BALLOT, DEADLINE, MEETING, MEETING_PAGE, MEETING_STEP, NEW_MEETING,
@@ -135,7 +135,14 @@ pub const ROUTES: &[Route] = &[
         .answers(&[
             Answer::json(201, "Stored, durable, and counted.", RECEIPT).headers(&[CACHE_CONTROL, REPLAYED])
         ])
-        .problems(&[&NOT_ELIGIBLE, &ALREADY_VOTED, &POLL_NOT_OPEN, &POLL_CLOSED, &MEETING_SUSPENDED]),
+        .problems(&[
+            &NOT_ELIGIBLE,
+            &ALREADY_VOTED,
+            &OPTION_FULL,
+            &POLL_NOT_OPEN,
+            &POLL_CLOSED,
+            &MEETING_SUSPENDED,
+        ]),
     Route::new("DELETE", "/api/v1/polls/{id}/ballot", Access::BallotToken)
         .about(BALLOTS, "Refuses to withdraw the own ballot")
         .help("Polls take no change yet, so the answer is always a problem.")

@@ -9,6 +9,7 @@ use crate::http::schema::{
 };
 use crate::voting::model::{BallotKind, MeetingState, PollState, ResultState, ResultsVisibility, Secrecy};
 use crate::voting::participants::MOST_AT_ONCE;
+use crate::voting::rules::MOST_SEATS;
 
 /// The texts of all values of a type of `model`.
 macro_rules! words_of {
@@ -76,7 +77,12 @@ pub const TOKEN: Schema = Schema::new("BallotToken", || object(json!({"id": id()
 
 /// The settings of a poll.
 pub const POLL_SETTINGS: Schema = Schema::new("PollSettings", || {
-    let option = body(&["title"], json!({"title": text(1, 500)}), json!({"title": "North"}));
+    let seats = about(
+        nullable(integer(1, Some(MOST_SEATS.into()))),
+        "Ballots it takes; default: as many as come. Needs live results.",
+    );
+    let members = json!({"title": text(1, 500), "seats": seats});
+    let option = body(&["title"], members, json!({"title": "North", "seats": 50}));
     body(
         &["title", "ballot_kind", "options"],
         json!({
@@ -105,7 +111,7 @@ pub const POLL: Schema = Schema::new("Poll", || {
         "ballot_kind": words_of!(BallotKind),
         "secrecy": words_of!(Secrecy),
         "results": words_of!(ResultsVisibility),
-        "options": array(object(json!({"id": id(), "title": string()})), 1, None),
+        "options": array(object(json!({"id": id(), "title": string(), "seats": nullable(integer(1, None))})), 1, None),
         "state": words_of!(PollState),
         "result_state": words_of!(ResultState),
         "round": integer(1, None),

@@ -49,6 +49,8 @@ struct OptionView {
     #[serde(with = "crate::ids::as_string")]
     id: i64,
     title: String,
+    /// Ballots it takes, if not as many as come.
+    seats: Option<i32>,
 }
 
 /// A poll. It has no number that tells who or how many voted, in any state.
@@ -92,7 +94,7 @@ impl From<polls::Poll> for PollView {
             options: poll
                 .options
                 .into_iter()
-                .map(|option| OptionView { id: option.option_id, title: option.title })
+                .map(|option| OptionView { id: option.option_id, title: option.title, seats: option.seats })
                 .collect(),
             state,
             result_state,

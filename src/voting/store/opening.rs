@@ -75,6 +75,26 @@ pub async fn insert_electorate(
     Ok(())
 }
 
+/// Makes the round's counters of those options that have seats, with nothing taken.
+pub async fn insert_seats(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    round: i32,
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "INSERT INTO poll_seats (tenant_id, poll_id, round, option_id, seats)
+         SELECT tenant_id, poll_id, $3, option_id, seats FROM poll_options
+         WHERE tenant_id = $1 AND poll_id = $2 AND seats IS NOT NULL",
+        tenant_id,
+        poll_id,
+        round
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Opens the poll with event 0 of its log, both at one instant of the database's clock. False, and nothing is
 /// written, when the deadline has passed at that instant.
 pub async fn update_opened(

@@ -9,6 +9,7 @@ mod isolation;
 mod participants;
 mod protocol;
 mod results;
+mod seats;
 mod states;
 
 use futures_util::future::join_all;
