@@ -9,6 +9,7 @@ use deadpool_postgres::Object;
 use futures_util::future::join3;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::ballot::StoredBallot;
 use super::eligibility::Cast;
@@ -49,13 +50,13 @@ const INSERT_BALLOTS: Statement = Statement {
             WHERE p.tenant_id = $1 AND p.poll_id = $2
         ),
         item AS MATERIALIZED (
-            SELECT i.participant_id, i.choice, i.event_hash, i.idempotency_key, i.option_id, i.place,
+            SELECT i.participant_id, i.choice, i.event_hash, i.idempotency_key, i.option_id, i.actor_key, i.place,
                    b.event_index AS before_index, b.event_hash AS before_hash, b.cast_at AS before_at,
-                   b.choice AS before_choice, b.idempotency_key AS before_key
-            FROM guard CROSS JOIN unnest($4, $5, $6, $7, $8) WITH ORDINALITY
-                 AS i (participant_id, choice, event_hash, idempotency_key, option_id, place)
+                   b.choice AS before_choice, b.idempotency_key AS before_key, b.actor_key AS before_actor
+            FROM guard CROSS JOIN unnest($4, $5, $6, $7, $8, $9) WITH ORDINALITY
+                 AS i (participant_id, choice, event_hash, idempotency_key, option_id, actor_key, place)
             LEFT JOIN LATERAL (
-                SELECT event_index, event_hash, cast_at, choice, idempotency_key FROM ballots
+                SELECT event_index, event_hash, cast_at, choice, idempotency_key, actor_key FROM ballots
                 WHERE tenant_id = $1 AND poll_id = $2 AND round = guard.round
                   AND participant_id = i.participant_id OFFSET 0) AS b ON true
         ),
@@ -73,9 +74,9 @@ const INSERT_BALLOTS: Statement = Statement {
         ),
         stored AS (
             INSERT INTO ballots (tenant_id, poll_id, participant_id, event_index, cast_at, round, choice,
-                                 event_hash, idempotency_key)
+                                 event_hash, idempotency_key, actor_key)
             SELECT $1, $2, i.participant_id, guard.record_size + row_number() OVER (ORDER BY i.place) - 1,
-                   guard.now, guard.round, i.choice::jsonb, i.event_hash, i.idempotency_key
+                   guard.now, guard.round, i.choice::jsonb, i.event_hash, i.idempotency_key, i.actor_key
             FROM guard CROSS JOIN judged i WHERE i.admitted
             RETURNING participant_id, event_index, cast_at
         ),
@@ -90,11 +91,12 @@ const INSERT_BALLOTS: Statement = Statement {
             WHERE tenant_id = $1 AND poll_id = $2 AND EXISTS (SELECT FROM stored)
         )
         SELECT participant_id, event_index, cast_at, NULL::bytea AS event_hash, NULL::jsonb AS choice,
-               NULL::text AS idempotency_key, NULL::text AS state, NULL::boolean AS meeting_suspended,
+               NULL::text AS idempotency_key, NULL::uuid AS actor_key, NULL::text AS state, NULL::boolean AS meeting_suspended,
                NULL::boolean AS past_deadline, NULL::bigint AS generation, NULL::boolean AS held
         FROM stored
         UNION ALL
         SELECT i.participant_id, i.before_index, i.before_at, i.before_hash, i.before_choice, i.before_key,
+               i.before_actor,
                guard.state, guard.meeting_suspended, guard.past_deadline, guard.generation, guard.holds
         FROM guard CROSS JOIN judged i WHERE NOT i.admitted",
     types: &[
@@ -106,6 +108,7 @@ const INSERT_BALLOTS: Statement = Statement {
         Type::BYTEA_ARRAY,
         Type::TEXT_ARRAY,
         Type::INT8_ARRAY,
+        Type::UUID_ARRAY,
     ],
 };
 
@@ -180,6 +183,7 @@ pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<
     let choices: Vec<String> = sent.iter().map(|item| choice_text(&item.choice)).collect();
     let hashes: Vec<&[u8]> = sent.iter().map(|item| item.event.hash.as_slice()).collect();
     let keys: Vec<Option<&str>> = sent.iter().map(|item| item.idempotency_key.as_deref()).collect();
+    let actors: Vec<Option<Uuid>> = sent.iter().map(|item| item.actor_key).collect();
     let option_ids: Vec<Option<i64>> = sent.iter().map(|item| item.choice.first().copied()).collect();
 
     let tx = Tx::new(client, "cast");
@@ -191,7 +195,17 @@ pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<
             client.query_opt(&lock, &[&tenant_id, &poll_id]),
             client.query(
                 &insert,
-                &[&tenant_id, &poll_id, &generation, &participant_ids, &choices, &hashes, &keys, &option_ids],
+                &[
+                    &tenant_id,
+                    &poll_id,
+                    &generation,
+                    &participant_ids,
+                    &choices,
+                    &hashes,
+                    &keys,
+                    &option_ids,
+                    &actors,
+                ],
             ),
         ),
     )
@@ -221,6 +235,7 @@ fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
             cast_at: row.try_get("cast_at")?,
             choice: item.choice.clone(),
             idempotency_key: item.idempotency_key.clone(),
+            actor_key: item.actor_key,
         }));
     };
     if let Some(ballot) = ballot_of(row)? {

@@ -9,7 +9,7 @@ use crate::http::schema::{
 };
 use crate::voting::model::{BallotKind, MeetingState, PollState, ResultState, ResultsVisibility, Secrecy};
 use crate::voting::participants::MOST_AT_ONCE;
-use crate::voting::rules::MOST_SEATS;
+use crate::voting::rules::{MOST_PROXIES, MOST_SEATS};
 
 /// The texts of all values of a type of `model`.
 macro_rules! words_of {
@@ -20,7 +20,12 @@ macro_rules! words_of {
 
 /// A new meeting.
 pub const NEW_MEETING: Schema = Schema::new("NewMeeting", || {
-    body(&["title"], json!({"title": text(1, 300)}), json!({"title": "Annual meeting"}))
+    let proxies = about(
+        nullable(integer(0, Some(MOST_PROXIES.into()))),
+        "For how many others one participant may cast; default: 0.",
+    );
+    let members = json!({"title": text(1, 300), "proxies_per_holder": proxies});
+    body(&["title"], members, json!({"title": "Annual meeting", "proxies_per_holder": 2}))
 });
 
 /// A meeting.
@@ -29,6 +34,7 @@ pub const MEETING: Schema = Schema::new("Meeting", || {
         "id": id(),
         "title": string(),
         "state": words_of!(MeetingState),
+        "proxies_per_holder": integer(0, None),
         "created_at": instant(),
         "updated_at": instant(),
     }))
@@ -64,6 +70,7 @@ pub const ADDED_PARTICIPANTS: Schema = Schema::new("AddedParticipants", || {
 /// A participant.
 pub const PARTICIPANT: Schema = Schema::new("Participant", || {
     let mut members = participant_members();
+    members["proxy"] = about(nullable(id()), "The participant who may cast for this one.");
     members["created_at"] = instant();
     members["removed_at"] = nullable(instant());
     object(members)
@@ -74,6 +81,15 @@ pub const PARTICIPANT_PAGE: Schema = Schema::new("ParticipantPage", || page(refe
 
 /// A ballot token, shown this once.
 pub const TOKEN: Schema = Schema::new("BallotToken", || object(json!({"id": id(), "token": ballot_token()})));
+
+/// Who shall cast for somebody.
+pub const PROXY: Schema = Schema::new("Proxy", || {
+    body(
+        &["holder"],
+        json!({"holder": about(id(), "A participant of the same meeting.")}),
+        json!({"holder": "43"}),
+    )
+});
 
 /// The settings of a poll.
 pub const POLL_SETTINGS: Schema = Schema::new("PollSettings", || {

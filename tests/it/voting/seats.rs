@@ -241,9 +241,10 @@ fn item(hall: &Hall<'_>, poll: &Poll, (voter, option): (usize, usize)) -> Cast {
     let signatory = Signatory { record_key: Uuid::from_u128(voter as u128), weight: Weight::ONE };
     Cast {
         participant_id: number(&hall.participants[voter]),
-        event: event_of(number(&poll.id), 1, signatory, &choice),
+        event: event_of((number(&poll.id), 1), signatory, None, &choice),
         choice,
         idempotency_key: None,
+        actor_key: None,
         generation: 2,
     }
 }
