@@ -1,5 +1,5 @@
-//! `resolute loadtest votes|purls|resolve|cleanup`: load on a running server, and the proof that nothing was lost. Exit
-//! status 0 only if every request was answered rightly and everything acknowledged is stored.
+//! `resolute loadtest votes|purls|resolve|seats|cleanup`: load on a running server, and the proof that nothing was lost.
+//! Exit status 0 only if every request was answered rightly and everything acknowledged is stored.
 
 mod args;
 mod ground;
@@ -93,6 +93,7 @@ async fn scenario(command: &Command, session: &Session<'_>, ground: &[Ground]) -
             let (_, domain) = first.domains.first().context("a domain")?;
             session.resolve(domain, names, interrupted()).await
         }
+        Command::Seats(args) => session.seats(first, (args.racers, args.seats), interrupted()).await,
         Command::Cleanup(_) => bail!("no scenario"),
     }
 }

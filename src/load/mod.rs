@@ -17,6 +17,7 @@ pub mod process;
 pub mod purls;
 pub mod report;
 pub mod resolve;
+pub mod seats;
 pub mod seed;
 pub mod session;
 pub mod stored;

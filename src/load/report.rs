@@ -10,6 +10,7 @@ use super::compare::Integrity;
 use super::drive::Driven;
 use super::durability::Durability;
 use super::histogram::Histogram;
+use super::seats::Race;
 
 /// Share of its time from which on the generator counts as the bottleneck.
 const BUSY: f64 = 0.9;
@@ -37,6 +38,8 @@ pub struct Report {
     pub errors: BTreeMap<String, u64>,
     /// What was told against what is stored; none where nothing was written.
     pub integrity: Option<Integrity>,
+    /// How a race for seats ended; none where there was none.
+    pub race: Option<Race>,
     /// The database's settings.
     pub durability: Option<Durability>,
     /// Processor seconds of the generator.
@@ -89,6 +92,7 @@ impl Report {
             latency_ms: Latency::from(&driven.latencies),
             errors: driven.errors.clone(),
             integrity: None,
+            race: None,
             durability: None,
             generator_cpu_seconds: None,
             server_cpu_seconds: None,
@@ -121,7 +125,9 @@ impl Report {
 
     /// Whether every request was answered rightly and nothing was lost.
     pub fn is_good(&self) -> bool {
-        self.errors.is_empty() && self.integrity.as_ref().is_none_or(Integrity::is_whole)
+        self.errors.is_empty()
+            && self.integrity.as_ref().is_none_or(Integrity::is_whole)
+            && self.race.as_ref().is_none_or(Race::is_exact)
     }
 }
 
@@ -152,6 +158,12 @@ impl Display for Report {
                 found.log_faults,
                 found.outcome_unknown,
                 found.outcome_unknown_stored,
+            )?;
+        }
+        if let Some(Race { seats, too_late, sold, counted }) = &self.race {
+            writeln!(
+                f,
+                "  seats       {sold} of {seats} sold, {counted} counted as taken, {too_late} came too late"
             )?;
         }
         if let Some(found) = &self.durability {
@@ -219,5 +231,7 @@ mod tests {
         assert!(busy.is_good() && busy.to_string().contains("--threads"), "{busy}");
         let lost = Integrity { acknowledged_but_missing: 1, ..Integrity::default() };
         assert!(!Report { integrity: Some(lost), ..report() }.is_good());
+        let oversold = Race { seats: 50, too_late: 9, sold: 51, counted: 51 };
+        assert!(!Report { race: Some(oversold), ..report() }.is_good());
     }
 }

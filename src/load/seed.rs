@@ -61,12 +61,20 @@ impl Caller {
     }
 }
 
-/// A meeting with `participants` and `polls`, all open.
+/// A poll that takes whatever comes.
+pub fn settings() -> Value {
+    json!({
+        "title": "Load test", "ballot_kind": "single_choice",
+        "options": [{ "title": "North" }, { "title": "South" }, { "title": "West" }],
+    })
+}
+
+/// A meeting with `participants` and `polls` of these settings, all open.
 pub async fn make_hall(
     address: &str,
     ground: &Ground,
     participants: u64,
-    polls: u64,
+    (polls, settings): (u64, &Value),
 ) -> anyhow::Result<Hall> {
     let mut caller = Caller::connect(address, &ground.key).await?;
     let meeting = id(&caller.post("/api/v1/meetings", &json!({ "title": "Load test" })).await?["id"])?;
@@ -85,13 +93,9 @@ pub async fn make_hall(
     for state in ["preparing", "active"] {
         caller.post(&format!("{path}/state"), &json!({ "state": state })).await?;
     }
-    let settings = json!({
-        "title": "Load test", "ballot_kind": "single_choice",
-        "options": [{ "title": "North" }, { "title": "South" }, { "title": "West" }],
-    });
     let mut open = Vec::new();
     for _ in 0..polls {
-        let poll = caller.post(&format!("{path}/polls"), &settings).await?;
+        let poll = caller.post(&format!("{path}/polls"), settings).await?;
         let options = poll["options"].as_array().context("a poll without options")?;
         let options = options.iter().map(|option| id(&option["id"])).collect::<anyhow::Result<_>>()?;
         let poll_id = id(&poll["id"])?;

@@ -13,6 +13,7 @@ use super::process::{Usage, find_usage};
 use super::purls::Purls;
 use super::report::Report;
 use super::resolve::Resolve;
+use super::seats::{Race, Seats};
 use super::votes::Votes;
 use super::{Aim, Ground, seed, stored};
 use crate::db::Db;
@@ -43,6 +44,7 @@ impl Session<'_> {
     ) -> anyhow::Result<Report> {
         let mut halls = Vec::new();
         for tenant in ground {
+            let polls = (polls, &seed::settings());
             halls.push(seed::make_hall(&self.aim.address, tenant, participants, polls).await?);
         }
         let work = Votes { host: self.aim.address.clone(), halls };
@@ -54,6 +56,28 @@ impl Session<'_> {
         for (tenant_id, ledger) in work.ledgers(&driven.acks, &driven.unknown) {
             integrity.add(&stored::check_ballots(&mut client, tenant_id, ledger).await?);
         }
+        report.integrity = Some(integrity);
+        Ok(report)
+    }
+
+    /// Everybody wants one of so many seats.
+    pub async fn seats(
+        &self,
+        ground: &Ground,
+        (racers, seats): (u64, u64),
+        stop: impl Future<Output = ()> + Send,
+    ) -> anyhow::Result<Report> {
+        let poll = (1, &Seats::settings(seats));
+        let hall = seed::make_hall(&self.aim.address, ground, racers, poll).await?;
+        let work = Seats::new(self.aim.address.clone(), hall);
+        let scenario = format!("seats: {racers} racers for {seats} seats");
+        let (mut report, driven, work) = self.measured(scenario, work, stop).await?;
+        let mut client = self.client().await?;
+        let ledger = work.ledger(&driven.acks, &driven.unknown);
+        let integrity = stored::check_ballots(&mut client, ground.tenant_id, ledger).await?;
+        let too_late = driven.latencies.count() - driven.acks.len() as u64;
+        let counted = stored::count_seats(&client, ground.tenant_id).await?;
+        report.race = Some(Race { seats, too_late, sold: integrity.stored, counted });
         report.integrity = Some(integrity);
         Ok(report)
     }

@@ -38,6 +38,13 @@ pub async fn check_ballots(
     Ok(integrity)
 }
 
+/// Seats of a tenant's polls that the server counts as taken.
+pub async fn count_seats(client: &Object, tenant_id: i64) -> anyhow::Result<u64> {
+    let sum = "SELECT coalesce(sum(taken), 0)::bigint FROM poll_seats WHERE tenant_id = $1";
+    let taken: i64 = client.query_one(sum, &[&tenant_id]).await?.try_get(0)?;
+    Ok(u64::try_from(taken)?)
+}
+
 /// Names of a tenant: what the body asked for against the row.
 pub async fn check_names(
     client: &mut Object,

@@ -53,6 +53,8 @@ pub struct StoredBallot {
     pub choice: Vec<i64>,
     /// The key under which a retry gets the same answer.
     pub idempotency_key: Option<String>,
+    /// Record key of the proxy who cast it; `None`: the voter did.
+    pub actor_key: Option<Uuid>,
 }
 
 /// Who cast it, as the record knows the person.
@@ -80,7 +82,7 @@ pub struct Receipt {
 impl Receipt {
     /// The receipt of a stored ballot; the same for every reading of it.
     pub fn new(poll_id: i64, round: i32, signatory: Signatory, ballot: &StoredBallot) -> Self {
-        let event = event_of(poll_id, round, signatory, &ballot.choice);
+        let event = event_of((poll_id, round), signatory, ballot.actor_key, &ballot.choice);
         Self {
             poll: poll_id.to_string(),
             round,
@@ -98,9 +100,9 @@ impl Receipt {
     }
 }
 
-/// The event of a ballot.
-pub fn event_of(poll_id: i64, round: i32, signatory: Signatory, choice: &[i64]) -> Event {
-    event::ballot(poll_id, round, signatory.record_key, signatory.weight, choice)
+/// The event of a ballot in a round of a poll.
+pub fn event_of(round: (i64, i32), signatory: Signatory, actor_key: Option<Uuid>, choice: &[i64]) -> Event {
+    event::ballot(round, (signatory.record_key, signatory.weight), actor_key, choice)
 }
 
 #[cfg(test)]

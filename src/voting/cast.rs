@@ -9,6 +9,7 @@ use deadpool_postgres::Object;
 use futures_util::future::join3;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use super::ballot::StoredBallot;
 use super::eligibility::Cast;
@@ -31,10 +32,11 @@ pub(super) const LOCK_POLL: Statement = Statement {
     types: &[Type::INT8, Type::INT8],
 };
 
-/// Guard, ballots, the record's growth, and a row for each item. A statement of its own after the lock, so it sees
+/// Guard, ballots, seats, the record's growth, and a row for each item. A statement of its own after the lock, so it sees
 /// everything that earlier holders committed; the clock is read once, so a deadline never splits a batch. `OFFSET 0`
-/// keeps the look for an own ballot in the primary key for each item: as a join it may read the whole poll. It says
-/// all there is to say, so that the second flight is COMMIT alone.
+/// keeps the look for an own ballot in the primary key for each item: as a join it may read the whole poll. An option's
+/// free seats go to its items in order of place; who has voted before takes none. It says all there is to say, so that
+/// the second flight is COMMIT alone.
 const INSERT_BALLOTS: Statement = Statement {
     name: "cast_insert_ballots",
     sql: "/* cast_insert_ballots */
@@ -48,36 +50,55 @@ const INSERT_BALLOTS: Statement = Statement {
             WHERE p.tenant_id = $1 AND p.poll_id = $2
         ),
         item AS MATERIALIZED (
-            SELECT i.participant_id, i.choice, i.event_hash, i.idempotency_key, i.place, b.event_index AS before_index,
-                   b.event_hash AS before_hash, b.cast_at AS before_at, b.choice AS before_choice,
-                   b.idempotency_key AS before_key
-            FROM guard CROSS JOIN unnest($4, $5, $6, $7) WITH ORDINALITY
-                 AS i (participant_id, choice, event_hash, idempotency_key, place)
+            SELECT i.participant_id, i.choice, i.event_hash, i.idempotency_key, i.option_id, i.actor_key, i.place,
+                   b.event_index AS before_index, b.event_hash AS before_hash, b.cast_at AS before_at,
+                   b.choice AS before_choice, b.idempotency_key AS before_key, b.actor_key AS before_actor
+            FROM guard CROSS JOIN unnest($4, $5, $6, $7, $8, $9) WITH ORDINALITY
+                 AS i (participant_id, choice, event_hash, idempotency_key, option_id, actor_key, place)
             LEFT JOIN LATERAL (
-                SELECT event_index, event_hash, cast_at, choice, idempotency_key FROM ballots
+                SELECT event_index, event_hash, cast_at, choice, idempotency_key, actor_key FROM ballots
                 WHERE tenant_id = $1 AND poll_id = $2 AND round = guard.round
                   AND participant_id = i.participant_id OFFSET 0) AS b ON true
         ),
+        seat AS MATERIALIZED (
+            SELECT s.option_id, s.seats - s.taken AS free
+            FROM guard JOIN poll_seats s ON s.tenant_id = $1 AND s.poll_id = $2 AND s.round = guard.round
+        ),
+        judged AS MATERIALIZED (
+            SELECT i.*, seat.option_id IS NOT NULL AS seated,
+                   guard.holds AND i.before_index IS NULL
+                   AND (seat.free IS NULL
+                        OR row_number() OVER (PARTITION BY i.option_id, i.before_index IS NULL
+                                              ORDER BY i.place) <= seat.free) AS admitted
+            FROM guard CROSS JOIN item i LEFT JOIN seat ON seat.option_id = i.option_id
+        ),
         stored AS (
             INSERT INTO ballots (tenant_id, poll_id, participant_id, event_index, cast_at, round, choice,
-                                 event_hash, idempotency_key)
+                                 event_hash, idempotency_key, actor_key)
             SELECT $1, $2, i.participant_id, guard.record_size + row_number() OVER (ORDER BY i.place) - 1,
-                   guard.now, guard.round, i.choice::jsonb, i.event_hash, i.idempotency_key
-            FROM guard CROSS JOIN item i WHERE guard.holds AND i.before_index IS NULL
+                   guard.now, guard.round, i.choice::jsonb, i.event_hash, i.idempotency_key, i.actor_key
+            FROM guard CROSS JOIN judged i WHERE i.admitted
             RETURNING participant_id, event_index, cast_at
+        ),
+        taken AS (
+            UPDATE poll_seats s SET taken = s.taken + t.ballots::integer
+            FROM guard CROSS JOIN (SELECT option_id, count(*) AS ballots FROM judged WHERE admitted AND seated
+                                   GROUP BY option_id) AS t
+            WHERE s.tenant_id = $1 AND s.poll_id = $2 AND s.round = guard.round AND s.option_id = t.option_id
         ),
         grown AS (
             UPDATE polls SET record_size = record_size + (SELECT count(*) FROM stored)
             WHERE tenant_id = $1 AND poll_id = $2 AND EXISTS (SELECT FROM stored)
         )
         SELECT participant_id, event_index, cast_at, NULL::bytea AS event_hash, NULL::jsonb AS choice,
-               NULL::text AS idempotency_key, NULL::text AS state, NULL::boolean AS meeting_suspended,
-               NULL::boolean AS past_deadline, NULL::bigint AS generation
+               NULL::text AS idempotency_key, NULL::uuid AS actor_key, NULL::text AS state, NULL::boolean AS meeting_suspended,
+               NULL::boolean AS past_deadline, NULL::bigint AS generation, NULL::boolean AS held
         FROM stored
         UNION ALL
         SELECT i.participant_id, i.before_index, i.before_at, i.before_hash, i.before_choice, i.before_key,
-               guard.state, guard.meeting_suspended, guard.past_deadline, guard.generation
-        FROM guard CROSS JOIN item i WHERE NOT guard.holds OR i.before_index IS NOT NULL",
+               i.before_actor,
+               guard.state, guard.meeting_suspended, guard.past_deadline, guard.generation, guard.holds
+        FROM guard CROSS JOIN judged i WHERE NOT i.admitted",
     types: &[
         Type::INT8,
         Type::INT8,
@@ -86,6 +107,8 @@ const INSERT_BALLOTS: Statement = Statement {
         Type::TEXT_ARRAY,
         Type::BYTEA_ARRAY,
         Type::TEXT_ARRAY,
+        Type::INT8_ARRAY,
+        Type::UUID_ARRAY,
     ],
 };
 
@@ -102,6 +125,8 @@ pub enum Verdict {
     NotOpen,
     /// The meeting is interrupted.
     Suspended,
+    /// The guard held, but the seats of the option chosen are taken.
+    OptionFull,
     /// Something changed since the item was judged: judge it again.
     Stale,
 }
@@ -158,6 +183,8 @@ pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<
     let choices: Vec<String> = sent.iter().map(|item| choice_text(&item.choice)).collect();
     let hashes: Vec<&[u8]> = sent.iter().map(|item| item.event.hash.as_slice()).collect();
     let keys: Vec<Option<&str>> = sent.iter().map(|item| item.idempotency_key.as_deref()).collect();
+    let actors: Vec<Option<Uuid>> = sent.iter().map(|item| item.actor_key).collect();
+    let option_ids: Vec<Option<i64>> = sent.iter().map(|item| item.choice.first().copied()).collect();
 
     let tx = Tx::new(client, "cast");
     let client = tx.client();
@@ -168,7 +195,17 @@ pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<
             client.query_opt(&lock, &[&tenant_id, &poll_id]),
             client.query(
                 &insert,
-                &[&tenant_id, &poll_id, &generation, &participant_ids, &choices, &hashes, &keys],
+                &[
+                    &tenant_id,
+                    &poll_id,
+                    &generation,
+                    &participant_ids,
+                    &choices,
+                    &hashes,
+                    &keys,
+                    &option_ids,
+                    &actors,
+                ],
             ),
         ),
     )
@@ -198,6 +235,7 @@ fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
             cast_at: row.try_get("cast_at")?,
             choice: item.choice.clone(),
             idempotency_key: item.idempotency_key.clone(),
+            actor_key: item.actor_key,
         }));
     };
     let generation: i64 = row.try_get("generation")?;
@@ -205,6 +243,9 @@ fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
         // A ballot is shown to its voter alone, and whether this is the voter still, the judgement cannot say any more: the
         // token may have been replaced since.
         return Ok(if generation == item.generation { Verdict::Before(ballot) } else { Verdict::Stale });
+    }
+    if row.try_get("held")? {
+        return Ok(Verdict::OptionFull);
     }
     Ok(match PollState::parse(state).ok_or_else(|| unexpected("a poll in an unknown state"))? {
         PollState::Closed => Verdict::Closed,

@@ -43,7 +43,7 @@ const FIND_ROUND: Statement = Statement {
 const LIST_CHOICES: Statement = Statement {
     name: "close_list_choices",
     sql: "/* close_list_choices */
-        SELECT option_id, title FROM poll_options WHERE tenant_id = $1 AND poll_id = $2 ORDER BY position",
+        SELECT option_id, title, seats FROM poll_options WHERE tenant_id = $1 AND poll_id = $2 ORDER BY position",
     types: &[Type::INT8, Type::INT8],
 };
 
@@ -174,7 +174,10 @@ pub(super) async fn close_within(
 fn tally_of(choices: &[Row], groups: &[Row]) -> Result<Tally, db::Error> {
     let choices: Vec<Choice> = choices
         .iter()
-        .map(|row| Ok(Choice { option_id: column(row, "option_id")?, title: column(row, "title")? }))
+        .map(|row| {
+            let (option_id, title) = (column(row, "option_id")?, column(row, "title")?);
+            Ok(Choice { option_id, title, seats: column(row, "seats")? })
+        })
         .collect::<Result<_, db::Error>>()?;
     let mut entitled = Count::default();
     let mut votes = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::ballot::Fault;
 use super::model::MeetingState;
-use super::rules::IllegalStep;
+use super::rules::{IllegalStep, ProxyRefusal};
 use crate::db::{self, quota::Exceeded};
 
 /// The refusals of everything but casting.
@@ -41,6 +41,12 @@ pub enum VotingError {
     /// The participant has left the meeting.
     #[error("the participant was removed")]
     ParticipantRemoved,
+    /// A proxy cannot be given so.
+    #[error(transparent)]
+    Proxy(#[from] ProxyRefusal),
+    /// Who shall hold the proxy is not in the meeting.
+    #[error("is no participant of this meeting")]
+    NoSuchHolder,
     /// Only a counted result is published.
     #[error("the result is not counted yet: close the poll")]
     NotCounted,

@@ -15,7 +15,7 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::ballot::Signatory;
-use super::eligibility::{PollStanding, VoterStanding};
+use super::eligibility::{Actor, PollStanding, VoterStanding};
 use super::standing::{FIND_POLL, LIST_OPTION_IDS, poll_of};
 use super::token::PresentedToken;
 use super::weight::Weight;
@@ -30,7 +30,11 @@ pub const STATEMENTS: &[&Statement] = &[&LIST_VOTERS];
 const LIST_VOTERS: Statement = Statement {
     name: "known_list_voters",
     sql: "/* known_list_voters */
-        SELECT e.participant_id, e.weight_micros, v.token_sha256, v.record_key
+        SELECT e.participant_id, e.weight_micros, v.token_sha256, v.record_key,
+               CASE WHEN e.holder_id IS NOT NULL THEN (
+                   SELECT x.holder_id FROM proxies x
+                   WHERE x.tenant_id = $1 AND x.principal_id = e.participant_id AND x.holder_id = e.holder_id
+               ) END AS holder_id
         FROM polls p
         JOIN poll_electorate e ON e.tenant_id = $1 AND e.poll_id = $2 AND e.round = p.round
         JOIN participants v ON v.tenant_id = $1 AND v.participant_id = e.participant_id AND v.removed_at IS NULL
@@ -53,6 +57,7 @@ struct KnownVoter {
     weight: Weight,
     record_key: Uuid,
     token_sha256: [u8; 32],
+    holder_id: Option<i64>,
 }
 
 impl KnownPoll {
@@ -68,15 +73,35 @@ impl KnownPoll {
 
     /// The voter with this token, as one who has not voted; none if this memory does not vouch for it.
     pub fn voter(&self, token: &PresentedToken) -> Option<VoterStanding> {
-        let place =
-            self.voters.binary_search_by_key(&token.participant_id, |voter| voter.participant_id).ok()?;
-        let voter = self.voters.get(place).filter(|voter| token.matches(&voter.token_sha256))?;
-        Some(VoterStanding {
+        Some(self.unvoted(self.holder_of(token)?))
+    }
+
+    /// The voter in whose name the holder of this token comes, as one who has not voted; none if this memory does not
+    /// vouch for both.
+    pub fn represented(&self, token: &PresentedToken, participant_id: i64) -> Option<VoterStanding> {
+        let holder = self.holder_of(token)?;
+        let acting = Actor { participant_id: holder.participant_id, record_key: holder.record_key };
+        Some(VoterStanding { acting: Some(acting), ..self.unvoted(self.find(participant_id)?) })
+    }
+
+    fn holder_of(&self, token: &PresentedToken) -> Option<&KnownVoter> {
+        self.find(token.participant_id).filter(|voter| token.matches(&voter.token_sha256))
+    }
+
+    fn find(&self, participant_id: i64) -> Option<&KnownVoter> {
+        let place = self.voters.binary_search_by_key(&participant_id, |voter| voter.participant_id).ok()?;
+        self.voters.get(place)
+    }
+
+    fn unvoted(&self, voter: &KnownVoter) -> VoterStanding {
+        VoterStanding {
             participant_id: voter.participant_id,
             meeting_id: self.standing.meeting_id,
             signatory: Some(Signatory { record_key: voter.record_key, weight: voter.weight }),
             ballot: None,
-        })
+            holder_id: voter.holder_id,
+            acting: None,
+        }
     }
 }
 
@@ -241,6 +266,7 @@ fn voter_of(row: &Row) -> Result<KnownVoter, db::Error> {
         weight: Weight::from_micros(row.try_get("weight_micros")?).ok_or_else(broken)?,
         record_key: row.try_get("record_key")?,
         token_sha256: sha256.try_into().map_err(|_| broken())?,
+        holder_id: row.try_get("holder_id")?,
     })
 }
 

@@ -85,19 +85,21 @@ const UPDATE_STATE: Statement = Statement {
 };
 
 impl Voting {
-    /// Makes a meeting in draft, if the tenant's quota has room.
+    /// Makes a meeting in draft, in which one participant may hold so many proxies, if the tenant's quota has room.
     pub async fn create_meeting(
         &self,
         tx: &mut PgConnection,
         author: Author,
         title: &str,
+        proxies_per_holder: i32,
     ) -> Result<Meeting, VotingError> {
         let (tenant_id, now) = (author.tenant_id, self.clock.now());
         if let Some(limit) = quota::lock(tx, tenant_id, Quota::Meetings, &self.quotas).await? {
             limit.admit(count_meetings(tx, tenant_id, limit.count_to()).await?, 1)?;
         }
-        let meeting_id = insert_meeting(tx, tenant_id, title, now).await?;
-        audit::insert(tx, author, now, &[Act::new("meeting.created", &meeting_id)]).await?;
+        let meeting_id = insert_meeting(tx, tenant_id, title, proxies_per_holder, now).await?;
+        let after = json!({ "proxies_per_holder": proxies_per_holder });
+        audit::insert(tx, author, now, &[Act::new("meeting.created", &meeting_id).after(after)]).await?;
         find_meeting(tx, tenant_id, meeting_id).await?.ok_or(VotingError::NotFound)
     }
 

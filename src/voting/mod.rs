@@ -16,6 +16,7 @@ pub mod meetings;
 pub mod model;
 pub mod participants;
 pub mod polls;
+pub mod proxies;
 pub mod record;
 pub mod rules;
 pub mod standing;

@@ -175,7 +175,7 @@ impl Voting {
         Ok((token, found.revision + 1))
     }
 
-    /// Removes the participant from the meeting: the token is dead, so nothing more is cast with it; what
+    /// Removes the participant from the meeting: proxies given and held are over, the token is dead, so nothing more is cast with it; what
     /// was cast, the frozen electorates and the results stay. Again changes nothing.
     pub async fn remove_participant(
         &self,
@@ -196,6 +196,7 @@ impl Voting {
         if !accepts(found.revision) {
             return Err(VotingError::Changed(found.revision));
         }
+        self.end_proxies(&mut tx, author, participant_id).await?;
         participants::tombstone_participant(&mut tx, tenant_id, participant_id, now).await?;
         polls::update_generations(&mut tx, tenant_id, meeting_id).await?;
         audit::insert(&mut tx, author, now, &[Act::new("participant.removed", &participant_id)]).await?;

@@ -91,6 +91,7 @@ impl Voting {
         let terms = terms_of(&poll);
         let opened = event::opened(&terms, &electorate, entitled);
         opening::insert_electorate(&mut tx, tenant_id, poll_id, poll.round, &voters).await?;
+        opening::insert_seats(&mut tx, tenant_id, poll_id, poll.round).await?;
         let hashes = (&terms.hash(), &electorate);
         if !opening::update_opened(&mut tx, tenant_id, poll_id, poll.round, hashes, &opened).await? {
             return Err(VotingError::DeadlinePassed);
@@ -199,6 +200,7 @@ fn terms(poll: &Poll) -> Value {
         "rule": poll.rule.name(),
         "closes_at": poll.closes_at.map(instant_text),
         "options": poll.options.len(),
+        "seats": poll.options.iter().map(|option| option.seats).collect::<Vec<_>>(),
     })
 }
 

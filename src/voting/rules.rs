@@ -3,7 +3,13 @@
 //! Pure decisions over values that the caller read. The guard of the cast decides again under the poll's
 //! lock; what is judged here only spares that lock and explains a refusal.
 
-use super::model::{MeetingState, PollState, ResultState};
+use super::model::{MeetingState, PollState, ResultState, ResultsVisibility, Secrecy};
+
+/// Most seats of an option.
+pub const MOST_SEATS: i32 = 1_000_000;
+
+/// Most proxies of one holder that a meeting may permit.
+pub const MOST_PROXIES: i32 = 1_000;
 
 /// A step that the state machine does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +50,62 @@ pub fn may_open_polls(meeting: MeetingState) -> bool {
     matches!(meeting, MeetingState::Preparing | MeetingState::Active)
 }
 
+/// Whether options may have seats: a full option tells how many chose it, and choosing another one instead tells who
+/// came too late.
+pub fn may_have_seats(secrecy: Secrecy, results: ResultsVisibility) -> bool {
+    let Secrecy::Named = secrecy;
+    results == ResultsVisibility::Live
+}
+
+/// What ties principal and holder of a proxy to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ties {
+    /// Whether the principal holds a proxy.
+    pub principal_holds: bool,
+    /// Whether the holder has given one.
+    pub holder_gave: bool,
+    /// How many proxies of others than the principal the holder has.
+    pub held: i64,
+}
+
+/// Why a proxy cannot be given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProxyRefusal {
+    /// To oneself.
+    #[error("nobody is their own proxy")]
+    Oneself,
+    /// It would be a chain, of which a ring is one.
+    #[error("who holds a proxy gives none")]
+    PrincipalHolds,
+    /// It would be a chain, of which a ring is one.
+    #[error("who has given a proxy holds none")]
+    HolderGave,
+    /// The holder has as many as the meeting permits.
+    #[error("a participant of this meeting holds at most {0} proxies")]
+    Limit(i32),
+}
+
+/// Whether the holder may get the principal's proxy, both of one meeting that permits so many to each holder. One level:
+/// nobody both gives and holds.
+pub fn may_give_proxy(
+    principal_id: i64,
+    holder_id: i64,
+    ties: Ties,
+    per_holder: i32,
+) -> Result<(), ProxyRefusal> {
+    if principal_id == holder_id {
+        Err(ProxyRefusal::Oneself)
+    } else if ties.principal_holds {
+        Err(ProxyRefusal::PrincipalHolds)
+    } else if ties.holder_gave {
+        Err(ProxyRefusal::HolderGave)
+    } else if ties.held >= per_holder.into() {
+        Err(ProxyRefusal::Limit(per_holder))
+    } else {
+        Ok(())
+    }
+}
+
 /// Whether participants and polls may still be added or changed.
 pub fn may_change_meeting(meeting: MeetingState) -> bool {
     !matches!(meeting, MeetingState::Closed | MeetingState::Archived)
@@ -66,7 +128,42 @@ pub fn shown_state(state: PollState, result: ResultState, past_deadline: bool) -
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn however_proxies_come_and_go_there_is_one_level_and_nobody_holds_too_many(
+            limit in 0_i32..4,
+            steps in prop::collection::vec((0_i64..8, prop::option::of(0_i64..8)), 0..60),
+        ) {
+            // Principal to holder.
+            let mut proxies = BTreeMap::<i64, i64>::new();
+            for (principal, holder) in steps {
+                let Some(holder) = holder else {
+                    proxies.remove(&principal);
+                    continue;
+                };
+                let held = proxies.iter().filter(|(from, to)| **to == holder && **from != principal).count();
+                let ties = Ties {
+                    principal_holds: proxies.values().any(|to| *to == principal),
+                    holder_gave: proxies.contains_key(&holder),
+                    held: i64::try_from(held).unwrap(),
+                };
+                if may_give_proxy(principal, holder, ties, limit).is_ok() {
+                    proxies.insert(principal, holder);
+                }
+                for holder in proxies.values() {
+                    prop_assert!(!proxies.contains_key(holder), "a chain: {proxies:?}");
+                    let held = proxies.values().filter(|other| *other == holder).count();
+                    prop_assert!(held <= usize::try_from(limit).unwrap(), "too many: {proxies:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_illegal_step_of_a_meeting_is_refused() {

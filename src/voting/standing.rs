@@ -5,13 +5,13 @@
 //! that the guard still finds under the lock vouches for all of it.
 
 use deadpool_postgres::Object;
-use futures_util::future::join3;
+use futures_util::future::join4;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::Voting;
 use super::ballot::{Signatory, StoredBallot};
-use super::eligibility::{PollStanding, VoterStanding};
+use super::eligibility::{Actor, PollStanding, VoterStanding};
 use super::model::{BallotKind, PollState};
 use super::token::PresentedToken;
 use super::weight::Weight;
@@ -43,14 +43,16 @@ const FIND_VOTER: Statement = Statement {
     name: "standing_find_voter",
     sql: "/* standing_find_voter */
         SELECT v.meeting_id, v.token_sha256, v.removed_at IS NOT NULL AS removed, v.record_key, e.weight_micros,
-               b.event_index, b.event_hash, b.cast_at, b.choice, b.idempotency_key
+               (SELECT holder_id FROM proxies
+                WHERE tenant_id = $1 AND principal_id = $3 AND holder_id = e.holder_id) AS holder_id,
+               b.event_index, b.event_hash, b.cast_at, b.choice, b.idempotency_key, b.actor_key
         FROM participants v
         LEFT JOIN polls p ON p.tenant_id = $1 AND p.poll_id = $2
         LEFT JOIN LATERAL (
-            SELECT weight_micros FROM poll_electorate
+            SELECT weight_micros, holder_id FROM poll_electorate
             WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round AND participant_id = $3 OFFSET 0) AS e ON true
         LEFT JOIN LATERAL (
-            SELECT event_index, event_hash, cast_at, choice, idempotency_key FROM ballots
+            SELECT event_index, event_hash, cast_at, choice, idempotency_key, actor_key FROM ballots
             WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round AND participant_id = $3 OFFSET 0) AS b ON true
         WHERE v.tenant_id = $1 AND v.participant_id = $3",
     types: &[Type::INT8, Type::INT8, Type::INT8],
@@ -58,6 +60,7 @@ const FIND_VOTER: Statement = Statement {
 
 /// What was found for a token and a poll.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and nearly always the large one")]
 pub enum Standing {
     /// No such token.
     Unauthenticated,
@@ -68,36 +71,63 @@ pub enum Standing {
 }
 
 impl Voting {
-    /// Reads poll and voter for a token.
+    /// Reads the poll, who holds the token, and the participant who is `represented` where that is another one.
     pub async fn find_standing(
         &self,
         client: &Object,
         token: &PresentedToken,
         poll_id: i64,
+        represented: Option<i64>,
     ) -> Result<Standing, db::Error> {
         let find_poll = FIND_POLL.prepare(client).await?;
         let list_option_ids = LIST_OPTION_IDS.prepare(client).await?;
         let find_voter = FIND_VOTER.prepare(client).await?;
         let tenant_id = token.tenant_id;
-        let (poll, options, voter) = flight(
-            3,
-            join3(
+        // Nobody has this id, so no row is read for it.
+        let other = represented.unwrap_or(0);
+        let (poll, options, voter, other) = flight(
+            4,
+            join4(
                 client.query_opt(&find_poll, &[&tenant_id, &poll_id]),
                 client.query(&list_option_ids, &[&tenant_id, &poll_id]),
                 client.query_opt(&find_voter, &[&tenant_id, &poll_id, &token.participant_id]),
+                client.query_opt(&find_voter, &[&tenant_id, &poll_id, &other]),
             ),
         )
         .await;
-        let (poll, options, voter) = (poll?, options?, voter?);
+        let (poll, options, voter, other) = (poll?, options?, voter?, other?);
         let Some(voter) = voter else { return Ok(Standing::Unauthenticated) };
         if voter.try_get("removed")? || !token.matches(voter.try_get("token_sha256")?) {
             return Ok(Standing::Unauthenticated);
         }
         let Some(poll) = poll else { return Ok(Standing::UnknownPoll) };
         let poll = poll_of(poll_id, &options, &poll)?;
-        let voter = voter_of(token.participant_id, &voter)?;
-        Ok(Standing::Found(poll, voter))
+        let Some(represented) = represented else {
+            return Ok(Standing::Found(poll, voter_of(token.participant_id, &voter)?));
+        };
+        let acting = Actor { participant_id: token.participant_id, record_key: voter.try_get("record_key")? };
+        let standing = represented_of(represented, other.as_ref(), voter.try_get("meeting_id")?)?;
+        Ok(Standing::Found(poll, VoterStanding { acting: Some(acting), ..standing }))
     }
+}
+
+/// Somebody in whose name another one comes. Who is not in that one's meeting, or no more, is as one whose proxy nobody
+/// has, so that nothing can be learnt about them.
+fn represented_of(
+    participant_id: i64,
+    row: Option<&Row>,
+    meeting_id: i64,
+) -> Result<VoterStanding, db::Error> {
+    if let Some(row) = row
+        && !row.try_get::<_, bool>("removed")?
+    {
+        let standing = voter_of(participant_id, row)?;
+        if standing.meeting_id == meeting_id {
+            return Ok(standing);
+        }
+    }
+    let (signatory, ballot, holder_id, acting) = (None, None, None, None);
+    Ok(VoterStanding { participant_id, meeting_id, signatory, ballot, holder_id, acting })
 }
 
 /// The poll in a row of [`FIND_POLL`], with the rows of [`LIST_OPTION_IDS`].
@@ -121,12 +151,18 @@ fn voter_of(participant_id: i64, row: &Row) -> Result<VoterStanding, db::Error> 
         Some(weight) => Some(Signatory { record_key: row.try_get("record_key")?, weight }),
         None => None,
     };
-    let meeting_id = row.try_get("meeting_id")?;
-    Ok(VoterStanding { participant_id, meeting_id, signatory, ballot: ballot_of(row)? })
+    Ok(VoterStanding {
+        participant_id,
+        meeting_id: row.try_get("meeting_id")?,
+        signatory,
+        ballot: ballot_of(row)?,
+        holder_id: row.try_get("holder_id")?,
+        acting: None,
+    })
 }
 
-/// The ballot in a row that may have none: columns event_index, event_hash, cast_at, choice and
-/// idempotency_key.
+/// The ballot in a row that may have none: columns event_index, event_hash, cast_at, choice, idempotency_key and
+/// actor_key.
 pub(super) fn ballot_of(row: &Row) -> Result<Option<StoredBallot>, db::Error> {
     let Some(index) = row.try_get("event_index")? else { return Ok(None) };
     let choice: serde_json::Value = row.try_get("choice")?;
@@ -140,6 +176,7 @@ pub(super) fn ballot_of(row: &Row) -> Result<Option<StoredBallot>, db::Error> {
         choice: option_ids
             .ok_or_else(|| db::Error::Internal(format!("ballots: column choice holds {choice}").into()))?,
         idempotency_key: row.try_get("idempotency_key")?,
+        actor_key: row.try_get("actor_key")?,
     }))
 }
 

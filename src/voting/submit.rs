@@ -33,20 +33,25 @@ pub enum Answer {
 }
 
 impl Voting {
-    /// Judges a submission and stores it, however often the poll changes in between (within reason: a poll
+    /// Judges a submission, for the holder of the token or for the participant who is `represented`, and stores it, however often the poll changes in between (within reason: a poll
     /// that changes faster than it can be read is [`db::Error::Retryable`]).
     pub async fn cast(
         &self,
         token: &PresentedToken,
         poll_id: i64,
+        represented: Option<i64>,
         submission: &Submission,
     ) -> Result<Answer, db::Error> {
         let key = (token.tenant_id, poll_id);
+        let represented = represented.filter(|participant_id| *participant_id != token.participant_id);
         let mut seen = None;
         for judgement in 0..JUDGEMENTS {
             if judgement < FROM_MEMORY
                 && let Some(known) = self.known_polls.find(&self.db, key, seen).await?
-                && let Some(voter) = known.voter(token)
+                && let Some(voter) = match represented {
+                    None => known.voter(token),
+                    Some(participant_id) => known.represented(token, participant_id),
+                }
                 && let Judgement::Cast(cast) = judge(known.standing(), &voter, submission.clone())
             {
                 let verdict = self.casting.submit(&key, cast).await?;
@@ -56,7 +61,10 @@ impl Voting {
                 seen = Some(known.standing().generation);
                 continue;
             }
-            let (poll, voter) = match self.find_standing(&self.db.hot().await?, token, poll_id).await? {
+            let client = self.db.hot().await?;
+            let standing = self.find_standing(&client, token, poll_id, represented).await?;
+            drop(client);
+            let (poll, voter) = match standing {
                 Standing::Unauthenticated => return Ok(Answer::Unauthenticated),
                 Standing::UnknownPoll => return Ok(Answer::Refused(Refusal::UnknownPoll)),
                 Standing::Found(poll, voter) => (poll, voter),
@@ -90,11 +98,17 @@ fn answer_of(
             Answer::Accepted(Receipt::new(poll.poll_id, poll.round, signatory, &ballot))
         }
         Verdict::Before(ballot) => {
-            match judge_repeat(poll.poll_id, poll.round, signatory, &ballot, submission) {
+            match judge_repeat((poll.poll_id, poll.round), signatory, &ballot, voter.actor_key(), submission)
+            {
                 Judgement::Replay(receipt) => Answer::Replayed(receipt),
                 Judgement::Refused(refusal) => Answer::Refused(refusal),
                 Judgement::Cast(_) => return Err(unexpected("a repeat judged as a first ballot")),
             }
+        }
+        Verdict::OptionFull => {
+            let option_id =
+                submission.choice.first().ok_or_else(|| unexpected("a full option of no ballot"))?;
+            Answer::Refused(Refusal::OptionFull(*option_id))
         }
         Verdict::Closed => Answer::Refused(Refusal::Closed),
         Verdict::NotOpen => Answer::Refused(Refusal::NotOpen),

@@ -11,7 +11,7 @@ use resolute::load::drive::drive;
 use resolute::load::resolve::{Resolve, target_of};
 use resolute::tenancy::slug::Slug;
 use resolute::tenancy::store;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 use tempfile::TempDir;
 
@@ -72,7 +72,7 @@ impl Stand {
         let count = "SELECT (SELECT count(*) FROM tenants) + (SELECT count(*) FROM api_keys) + (SELECT count(*) FROM domains)
              + (SELECT count(*) FROM domain_state) + (SELECT count(*) FROM purls) + (SELECT count(*) FROM meetings)
              + (SELECT count(*) FROM participants) + (SELECT count(*) FROM polls) + (SELECT count(*) FROM poll_options)
-             + (SELECT count(*) FROM poll_electorate) + (SELECT count(*) FROM ballots) + (SELECT count(*) FROM poll_events)";
+             + (SELECT count(*) FROM poll_seats) + (SELECT count(*) FROM poll_electorate) + (SELECT count(*) FROM ballots) + (SELECT count(*) FROM poll_events)";
         sqlx::query_scalar(count).fetch_one(&mut self.connection().await).await.expect("SQL of the test")
     }
 
@@ -170,6 +170,25 @@ async fn refused_requests_are_errors_and_a_rate_limit_is_named() {
     assert!(report["errors"]["429 rate_limited"].as_u64() >= Some(10), "{report:#}");
     assert!(report["warnings"][0].as_str().expect("a warning").contains("limits.key_per_second"));
     assert_eq!(report["integrity"]["acknowledged"], report["integrity"]["stored"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn racers_for_seats_get_exactly_those_there_are() {
+    let stand = Stand::start().await;
+    stand.other_tenant().await;
+    let (report, status) = stand.run("seats --racers 90 --seats 30 --concurrency 16");
+    assert_eq!(status, Some(0), "{report:#}");
+    assert_eq!(report["race"], json!({"seats": 30, "too_late": 60, "sold": 30, "counted": 30}));
+    assert_eq!((&report["answered"], &report["integrity"]["stored"]), (&90.into(), &30.into()));
+    let free = "UPDATE poll_seats SET taken = taken - 1 WHERE taken = 5";
+    let (report, status) =
+        stand.run_while("seats --racers 40 --seats 20 --concurrency 1 --rate 40", free).await;
+    assert_eq!(
+        (status, &report["race"]["sold"]),
+        (Some(1), &21.into()),
+        "one too many is noticed: {report:#}"
+    );
+    assert_eq!(stand.rows().await, 1, "only the tenant that was there");
 }
 
 /// Answers each request on a socket with the next of these texts; an empty one breaks the connection.

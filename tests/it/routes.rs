@@ -10,7 +10,11 @@ use crate::support::{Actor, TestApp};
 
 /// The template with its parameters filled in by something that is well-formed and does not exist.
 fn path(route: &Route) -> String {
-    let filled = route.path.replace("{id}", "4611686018427387904").replace("{slug}", "nobody");
+    let filled = route
+        .path
+        .replace("{id}", "4611686018427387904")
+        .replace("{slug}", "nobody")
+        .replace("{participant}", "4611686018427387904");
     filled.replace("{*path}", "nowhere/at-all")
 }
 
@@ -129,7 +133,11 @@ async fn a_parameter_that_is_no_text_names_nothing_on_every_route() {
         let caller = if route.access == Access::Operate { &operator } else { &admin };
         let method = Method::from_bytes(route.method.as_bytes()).expect("a method");
         for nonsense in ["%FF", "a%00b", "%C3%28"] {
-            let path = route.path.replace("{id}", nonsense).replace("{slug}", nonsense);
+            let path = route
+                .path
+                .replace("{id}", nonsense)
+                .replace("{slug}", nonsense)
+                .replace("{participant}", nonsense);
             if path == route.path || route.access == Access::BallotToken {
                 continue;
             }

@@ -12,6 +12,8 @@ pub enum Command {
     Purls(PurlsArgs),
     /// Names are resolved; each redirect must lead where its name points.
     Resolve(ResolveArgs),
+    /// Everybody wants one of few seats; exactly as many as there are must be given.
+    Seats(SeatsArgs),
     /// Remove what a run made, by its manifest.
     Cleanup(CleanupArgs),
 }
@@ -95,6 +97,18 @@ pub struct ResolveArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub struct SeatsArgs {
+    /// People who want one.
+    #[arg(long)]
+    pub racers: u64,
+    /// Seats that there are.
+    #[arg(long, default_value_t = 50, value_parser = seats)]
+    pub seats: u64,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct CleanupArgs {
     /// The file that the run wrote.
     pub manifest: PathBuf,
@@ -113,6 +127,7 @@ impl Command {
             Self::Votes(args) => Some(&args.common),
             Self::Purls(args) => Some(&args.common),
             Self::Resolve(args) => Some(&args.common),
+            Self::Seats(args) => Some(&args.common),
             Self::Cleanup(_) => None,
         }
     }
@@ -123,6 +138,7 @@ impl Command {
             Self::Votes(args) => (args.tenants, 0),
             Self::Purls(args) => (1, args.domains),
             Self::Resolve(_) => (1, 1),
+            Self::Seats(_) => (1, 0),
             Self::Cleanup(_) => (0, 0),
         }
     }
@@ -130,6 +146,11 @@ impl Command {
 
 fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|number| *number > 0).ok_or_else(|| "expected a whole number above 0".to_owned())
+}
+
+fn seats(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| "expected 1 to 1000000".to_owned())
 }
 
 fn above_zero(text: &str) -> Result<f64, String> {

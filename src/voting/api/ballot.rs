@@ -52,7 +52,7 @@ async fn get_own(
     poll_id: i64,
 ) -> Result<(PollStanding, VoterStanding), Problem> {
     let client = voting.db.hot().await?;
-    match voting.find_standing(&client, token, poll_id).await? {
+    match voting.find_standing(&client, token, poll_id, None).await? {
         Standing::Unauthenticated => Err(unauthenticated()),
         Standing::Found(poll, voter) if poll.meeting_id == voter.meeting_id => Ok((poll, voter)),
         Standing::UnknownPoll | Standing::Found(..) => Err(Problem::not_found()),

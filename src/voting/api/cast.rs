@@ -6,13 +6,15 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use metrics::counter;
 
-use super::problems::{ALREADY_VOTED, MEETING_SUSPENDED, NOT_ELIGIBLE, POLL_CLOSED, POLL_NOT_OPEN};
+use super::problems::{
+    ALREADY_VOTED, MEETING_SUSPENDED, NOT_ELIGIBLE, NOT_PROXY, OPTION_FULL, POLL_CLOSED, POLL_NOT_OPEN,
+};
 use super::viewer::{BallotToken, authenticate};
 use crate::http::Problem;
 use crate::http::auth::unauthenticated;
 use crate::http::body::JsonObject;
 use crate::http::fields;
-use crate::http::id::IdPath;
+use crate::http::id::{self, IdPath, TextPath};
 use crate::http::idempotency;
 use crate::http::problem_codes::{IDEMPOTENCY_KEY_REUSED, INVALID};
 use crate::telemetry::metrics::BALLOTS;
@@ -20,6 +22,7 @@ use crate::voting::Voting;
 use crate::voting::ballot::Receipt;
 use crate::voting::eligibility::{Refusal, Submission};
 use crate::voting::submit::Answer;
+use crate::voting::token::PresentedToken;
 
 /// Most items of `options` that are looked at; no poll has more options.
 const MOST_ITEMS: usize = 200;
@@ -32,15 +35,37 @@ pub async fn cast(
     headers: HeaderMap,
     body: Result<JsonObject, Problem>,
 ) -> Result<Response, Problem> {
-    let submission = match read_submission(&headers, body) {
+    answer(&voting, &token, (poll_id, None), read_submission(&headers, body)).await
+}
+
+/// PUT /api/v1/polls/{id}/ballots/{participant}
+pub async fn cast_for(
+    State(voting): State<Voting>,
+    BallotToken(token): BallotToken,
+    TextPath((poll, participant)): TextPath<(String, String)>,
+    headers: HeaderMap,
+    body: Result<JsonObject, Problem>,
+) -> Result<Response, Problem> {
+    let ids = id::parse(&poll).zip(id::parse(&participant));
+    let (poll_id, represented) = ids.ok_or_else(Problem::not_found)?;
+    answer(&voting, &token, (poll_id, Some(represented)), read_submission(&headers, body)).await
+}
+
+async fn answer(
+    voting: &Voting,
+    token: &PresentedToken,
+    (poll_id, represented): (i64, Option<i64>),
+    submission: Result<Submission, Problem>,
+) -> Result<Response, Problem> {
+    let submission = match submission {
         Ok(submission) => submission,
         Err(problem) => {
             // Only a voter is told what is wrong; a good ballot proves its token on the way.
-            authenticate(&voting, &token).await?;
+            authenticate(voting, token).await?;
             return Err(problem);
         }
     };
-    match voting.cast(&token, poll_id, &submission).await? {
+    match voting.cast(token, poll_id, represented, &submission).await? {
         Answer::Unauthenticated => Err(unauthenticated()),
         Answer::Accepted(receipt) => {
             counter!(BALLOTS, "verdict" => "accepted").increment(1);
@@ -84,8 +109,11 @@ fn problem_of(refusal: Refusal) -> Problem {
         Refusal::Closed => Problem::new(&POLL_CLOSED),
         Refusal::Suspended => Problem::new(&MEETING_SUSPENDED),
         Refusal::NotEligible => Problem::new(&NOT_ELIGIBLE),
+        Refusal::OptionFull(option_id) => Problem::new(&OPTION_FULL).member("option", option_id.to_string()),
         Refusal::KeyReused => Problem::new(&IDEMPOTENCY_KEY_REUSED),
-        Refusal::AlreadyVoted(receipt) => {
+        Refusal::NotProxy => Problem::new(&NOT_PROXY),
+        Refusal::AlreadyVoted(None) => Problem::new(&ALREADY_VOTED),
+        Refusal::AlreadyVoted(Some(receipt)) => {
             let problem = Problem::new(&ALREADY_VOTED).member("reference", receipt.reference());
             match serde_json::to_value(&receipt) {
                 Ok(first) => problem.member("first", first),

@@ -15,6 +15,7 @@ use crate::http::idempotency::Keyed;
 use crate::http::paging;
 use crate::voting::Voting;
 use crate::voting::model::MeetingState;
+use crate::voting::rules::MOST_PROXIES;
 use crate::voting::store::meeting_list::{MEETINGS, list_meetings};
 
 /// POST /api/v1/meetings
@@ -25,10 +26,14 @@ pub async fn create(
 ) -> Result<Response, Problem> {
     let mut read = body.fields();
     let title = read.required("title", fields::text(1..=300));
+    let proxies = read.optional("proxies_per_holder", |value| {
+        let proxies = fields::integer(0..=MOST_PROXIES.into())(value)?;
+        i32::try_from(proxies).map_err(|error| error.to_string())
+    });
     read.finish()?;
-    let (title, author) = (title?, caller.author());
+    let (title, proxies, author) = (title?, proxies?.unwrap_or(0), caller.author());
     once.run(author, async |tx| {
-        let meeting = voting.create_meeting(tx, author, &title).await?;
+        let meeting = voting.create_meeting(tx, author, &title, proxies).await?;
         Ok(views::meeting(StatusCode::CREATED, meeting))
     })
     .await

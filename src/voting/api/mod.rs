@@ -10,6 +10,7 @@ mod poll_settings;
 mod poll_steps;
 mod polls;
 pub mod problems;
+mod proxies;
 mod public_result;
 mod result;
 mod routes;
@@ -18,7 +19,7 @@ mod viewer;
 mod views;
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 
 use super::Voting;
 
@@ -34,6 +35,7 @@ pub fn router(state: Voting) -> Router {
         .route("/api/v1/meetings/{id}/polls", get(polls::list).post(polls::create))
         .route("/api/v1/participants/{id}", get(participants::read).delete(participants::remove))
         .route("/api/v1/participants/{id}/token", post(participants::reissue_token))
+        .route("/api/v1/participants/{id}/proxy", put(proxies::give).delete(proxies::revoke))
         .route("/api/v1/polls/{id}", get(polls::read).put(polls::change))
         .route("/api/v1/polls/{id}/open", post(poll_steps::open))
         .route("/api/v1/polls/{id}/deadline", post(poll_steps::extend_deadline))
@@ -41,6 +43,7 @@ pub fn router(state: Voting) -> Router {
         .route("/api/v1/polls/{id}/cancel", post(poll_steps::cancel))
         .route("/api/v1/polls/{id}/publish", post(poll_steps::publish))
         .route("/api/v1/polls/{id}/ballot", get(ballot::read).put(cast::cast).delete(ballot::withdraw))
+        .route("/api/v1/polls/{id}/ballots/{participant}", put(cast::cast_for))
         .route("/api/v1/polls/{id}/result", get(result::read))
         .route("/api/v1/public/{slug}/polls/{id}", get(public_result::read))
         .with_state(state)

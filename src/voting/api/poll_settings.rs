@@ -6,7 +6,8 @@ use crate::http::Problem;
 use crate::http::body::{Fields, JsonObject};
 use crate::http::fields;
 use crate::voting::model::{BallotKind, ResultsVisibility, Rule, Secrecy};
-use crate::voting::store::polls::Settings;
+use crate::voting::rules::{MOST_SEATS, may_have_seats};
+use crate::voting::store::polls::{NewOption, Settings};
 
 /// Most options of a poll.
 const MOST_OPTIONS: usize = 200;
@@ -25,6 +26,13 @@ pub fn read(body: &JsonObject) -> Result<Settings, Problem> {
         ResultsVisibility::parse(word).ok_or_else(String::new)
     });
     let closes_at = read.optional("closes_at", fields::instant);
+    let seats_allowed = match (&secrecy, &results) {
+        (Ok(secrecy), Ok(results)) => {
+            may_have_seats(secrecy.unwrap_or(Secrecy::Named), results.unwrap_or(ResultsVisibility::Hidden))
+        }
+        // Their own faults come first.
+        _ => true,
+    };
     let mut titles = HashSet::new();
     let options = read.each("options", 1..=MOST_OPTIONS, |value, pointer, faults| {
         let object = fields::item(
@@ -37,8 +45,15 @@ pub fn read(body: &JsonObject) -> Result<Settings, Problem> {
             let title = fields::text(1..=500)(value)?;
             if titles.insert(title.clone()) { Ok(title) } else { Err("is there twice".to_owned()) }
         });
+        let seats = inner.optional("seats", |value| {
+            let seats = fields::integer(1..=MOST_SEATS.into())(value)?;
+            if !seats_allowed {
+                return Err("needs live results: a full option tells how many chose it".to_owned());
+            }
+            i32::try_from(seats).map_err(|error| error.to_string())
+        });
         faults.extend(inner.faults());
-        title.ok()
+        Some(NewOption { title: title.ok()?, seats: seats.ok()? })
     });
     read.finish()?;
     Ok(Settings {
@@ -74,7 +89,31 @@ mod tests {
         })))
         .unwrap();
         assert_eq!(settings.results, ResultsVisibility::Hidden);
-        assert_eq!(settings.options, ["A", "B"]);
+        let option = |title: &str| NewOption { title: title.into(), seats: None };
+        assert_eq!(settings.options, [option("A"), option("B")]);
+    }
+
+    #[test]
+    fn seats_are_whole_numbers_and_need_live_results() {
+        let asked = |results: &str, seats: serde_json::Value| {
+            read(&body(json!({
+                "title": "Q", "ballot_kind": "single_choice", "results": results,
+                "options": [{"title": "A", "seats": seats}, {"title": "B", "seats": null}],
+            })))
+        };
+        assert_eq!(asked("live", json!(50)).unwrap().options[0].seats, Some(50));
+        for (results, wrong) in [
+            ("hidden", json!(50)),
+            ("live", json!(0)),
+            ("live", json!(-1)),
+            ("live", json!("50")),
+            ("live", json!(1.5)),
+            ("live", json!(1_000_001)),
+        ] {
+            let problem = asked(results, wrong.clone()).unwrap_err();
+            assert_eq!(problem.into_response().status(), 422, "{results} {wrong}");
+        }
+        assert!(asked("hidden", json!(null)).is_ok());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::super::ballot::Fault;
 use super::super::error::VotingError;
+use super::super::rules::ProxyRefusal;
 use crate::http::problem_codes::{INVALID, PRECONDITION_FAILED};
 use crate::http::{Problem, ProblemCode, etag, problem};
 
@@ -11,6 +12,13 @@ pub const ALREADY_VOTED: ProblemCode = ProblemCode {
     status: 409,
     title: "The voter's ballot is cast",
     help: "This poll takes one ballot a voter and no change. `first` names the ballot that stands.",
+};
+/// 409.
+pub const OPTION_FULL: ProblemCode = ProblemCode {
+    code: "option_full",
+    status: 409,
+    title: "The option has no seat left",
+    help: "As many ballots as the option has seats came before; `option` names it. Nothing is stored and the right to vote is not used up: choose another option.",
 };
 /// 409.
 pub const POLL_CLOSED: ProblemCode = ProblemCode {
@@ -39,6 +47,27 @@ pub const NOT_ELIGIBLE: ProblemCode = ProblemCode {
     status: 403,
     title: "Not in the electorate",
     help: "The electorate was frozen when the poll opened, and this participant is not in it.",
+};
+/// 403.
+pub const NOT_PROXY: ProblemCode = ProblemCode {
+    code: "not_proxy",
+    status: 403,
+    title: "Not the proxy of this participant",
+    help: "The proxy must have been held when the poll opened and be held still. It was revoked, or given later, or never.",
+};
+/// 409.
+pub const PROXY_CHAIN: ProblemCode = ProblemCode {
+    code: "proxy_chain",
+    status: 409,
+    title: "Proxies have one level",
+    help: "Who holds a proxy gives none, and who has given one holds none, so that there are no chains and no rings. The detail says which it is.",
+};
+/// 409.
+pub const PROXY_LIMIT: ProblemCode = ProblemCode {
+    code: "proxy_limit",
+    status: 409,
+    title: "The holder has as many proxies as the meeting permits",
+    help: "`proxies_per_holder` of the meeting says how many; 0 is none at all. It is set when the meeting is made.",
 };
 /// 409.
 pub const NO_CHANGE: ProblemCode = ProblemCode {
@@ -107,10 +136,14 @@ pub const RESULT_NOT_COUNTED: ProblemCode = ProblemCode {
 /// All of them.
 pub const ALL: &[&ProblemCode] = &[
     &ALREADY_VOTED,
+    &OPTION_FULL,
     &POLL_CLOSED,
     &POLL_NOT_OPEN,
     &MEETING_SUSPENDED,
     &NOT_ELIGIBLE,
+    &NOT_PROXY,
+    &PROXY_CHAIN,
+    &PROXY_LIMIT,
     &NO_CHANGE,
     &ILLEGAL_STEP,
     &MEETING_NOT_OPEN,
@@ -142,7 +175,11 @@ impl From<VotingError> for Problem {
             VotingError::Changed(_) => Some(&PRECONDITION_FAILED),
             VotingError::NotOpen => Some(&POLL_NOT_OPEN),
             VotingError::DeadlinePassed => Some(&DEADLINE_PASSED),
-            VotingError::DeadlineNotLater => Some(&INVALID),
+            VotingError::DeadlineNotLater
+            | VotingError::NoSuchHolder
+            | VotingError::Proxy(ProxyRefusal::Oneself) => Some(&INVALID),
+            VotingError::Proxy(ProxyRefusal::Limit(_)) => Some(&PROXY_LIMIT),
+            VotingError::Proxy(ProxyRefusal::PrincipalHolds | ProxyRefusal::HolderGave) => Some(&PROXY_CHAIN),
             VotingError::ParticipantRemoved => Some(&PARTICIPANT_REMOVED),
             VotingError::NotCounted => Some(&RESULT_NOT_COUNTED),
         };
@@ -154,6 +191,9 @@ impl From<VotingError> for Problem {
             }
             (_, VotingError::DeadlineNotLater) => {
                 Self::new(&INVALID).fault("/closes_at", VotingError::DeadlineNotLater.to_string())
+            }
+            (_, error @ (VotingError::NoSuchHolder | VotingError::Proxy(ProxyRefusal::Oneself))) => {
+                Self::new(&INVALID).fault("/holder", error.to_string())
             }
             (Some(code), VotingError::Changed(current)) => {
                 Self::new(code).header(http::header::ETAG, etag::of_revision(current))

@@ -9,6 +9,7 @@ use crate::http::schema::{
 };
 use crate::voting::model::{BallotKind, MeetingState, PollState, ResultState, ResultsVisibility, Secrecy};
 use crate::voting::participants::MOST_AT_ONCE;
+use crate::voting::rules::{MOST_PROXIES, MOST_SEATS};
 
 /// The texts of all values of a type of `model`.
 macro_rules! words_of {
@@ -19,7 +20,12 @@ macro_rules! words_of {
 
 /// A new meeting.
 pub const NEW_MEETING: Schema = Schema::new("NewMeeting", || {
-    body(&["title"], json!({"title": text(1, 300)}), json!({"title": "Annual meeting"}))
+    let proxies = about(
+        nullable(integer(0, Some(MOST_PROXIES.into()))),
+        "For how many others one participant may cast; default: 0.",
+    );
+    let members = json!({"title": text(1, 300), "proxies_per_holder": proxies});
+    body(&["title"], members, json!({"title": "Annual meeting", "proxies_per_holder": 2}))
 });
 
 /// A meeting.
@@ -28,6 +34,7 @@ pub const MEETING: Schema = Schema::new("Meeting", || {
         "id": id(),
         "title": string(),
         "state": words_of!(MeetingState),
+        "proxies_per_holder": integer(0, None),
         "created_at": instant(),
         "updated_at": instant(),
     }))
@@ -63,6 +70,7 @@ pub const ADDED_PARTICIPANTS: Schema = Schema::new("AddedParticipants", || {
 /// A participant.
 pub const PARTICIPANT: Schema = Schema::new("Participant", || {
     let mut members = participant_members();
+    members["proxy"] = about(nullable(id()), "The participant who may cast for this one.");
     members["created_at"] = instant();
     members["removed_at"] = nullable(instant());
     object(members)
@@ -74,9 +82,23 @@ pub const PARTICIPANT_PAGE: Schema = Schema::new("ParticipantPage", || page(refe
 /// A ballot token, shown this once.
 pub const TOKEN: Schema = Schema::new("BallotToken", || object(json!({"id": id(), "token": ballot_token()})));
 
+/// Who shall cast for somebody.
+pub const PROXY: Schema = Schema::new("Proxy", || {
+    body(
+        &["holder"],
+        json!({"holder": about(id(), "A participant of the same meeting.")}),
+        json!({"holder": "43"}),
+    )
+});
+
 /// The settings of a poll.
 pub const POLL_SETTINGS: Schema = Schema::new("PollSettings", || {
-    let option = body(&["title"], json!({"title": text(1, 500)}), json!({"title": "North"}));
+    let seats = about(
+        nullable(integer(1, Some(MOST_SEATS.into()))),
+        "Ballots it takes; default: as many as come. Needs live results.",
+    );
+    let members = json!({"title": text(1, 500), "seats": seats});
+    let option = body(&["title"], members, json!({"title": "North", "seats": 50}));
     body(
         &["title", "ballot_kind", "options"],
         json!({
@@ -105,7 +127,7 @@ pub const POLL: Schema = Schema::new("Poll", || {
         "ballot_kind": words_of!(BallotKind),
         "secrecy": words_of!(Secrecy),
         "results": words_of!(ResultsVisibility),
-        "options": array(object(json!({"id": id(), "title": string()})), 1, None),
+        "options": array(object(json!({"id": id(), "title": string(), "seats": nullable(integer(1, None))})), 1, None),
         "state": words_of!(PollState),
         "result_state": words_of!(ResultState),
         "round": integer(1, None),

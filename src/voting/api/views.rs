@@ -20,6 +20,7 @@ pub struct MeetingView {
     id: i64,
     title: String,
     state: MeetingState,
+    proxies_per_holder: i32,
     created_at: String,
     updated_at: String,
 }
@@ -30,6 +31,7 @@ impl From<meetings::Meeting> for MeetingView {
             id: meeting.meeting_id,
             title: meeting.title,
             state: meeting.state,
+            proxies_per_holder: meeting.proxies_per_holder,
             created_at: instant_text(meeting.created_at),
             updated_at: instant_text(meeting.updated_at),
         }
@@ -49,6 +51,8 @@ struct OptionView {
     #[serde(with = "crate::ids::as_string")]
     id: i64,
     title: String,
+    /// Ballots it takes, if not as many as come.
+    seats: Option<i32>,
 }
 
 /// A poll. It has no number that tells who or how many voted, in any state.
@@ -92,7 +96,7 @@ impl From<polls::Poll> for PollView {
             options: poll
                 .options
                 .into_iter()
-                .map(|option| OptionView { id: option.option_id, title: option.title })
+                .map(|option| OptionView { id: option.option_id, title: option.title, seats: option.seats })
                 .collect(),
             state,
             result_state,
@@ -137,6 +141,8 @@ pub struct ParticipantView {
     email: Option<String>,
     external_reference: Option<String>,
     weight: String,
+    /// Who may cast for this one.
+    proxy: Option<String>,
     created_at: String,
     removed_at: Option<String>,
 }
@@ -153,6 +159,7 @@ impl From<participants::Participant> for ParticipantView {
             email: row.email.filter(|_| !left),
             external_reference: row.external_reference.filter(|_| !left),
             weight: row.weight.to_string(),
+            proxy: row.holder_id.map(|id| id.to_string()),
             created_at: instant_text(row.created_at),
             removed_at: row.removed_at.map(instant_text),
         }

@@ -40,6 +40,8 @@ pub struct Choice {
     pub option_id: i64,
     /// Its title when the poll opened.
     pub title: String,
+    /// How many ballots it takes, whatever their weight; `None`: as many as come.
+    pub seats: Option<i32>,
 }
 
 /// The votes for one option.
@@ -63,8 +65,8 @@ pub struct Tally {
     pub options: Vec<OptionTally>,
 }
 
-/// Ballots that name an option which the poll does not have, or more ballots than voters. Casting admits
-/// neither, so either means that the stored data was tampered with; counting stops.
+/// Ballots that name an option which the poll does not have, more ballots than voters, or more for an option than it
+/// has seats. Casting admits none of them, so each means that the stored data was tampered with; counting stops.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TallyError {
     /// A stored ballot names this option id.
@@ -73,6 +75,9 @@ pub enum TallyError {
     /// More ballots, or more weight, than the electorate has.
     #[error("the stored ballots exceed the electorate")]
     MoreThanEntitled,
+    /// More ballots for this option than it has seats.
+    #[error("the stored ballots exceed the seats of option {0}")]
+    Oversold(i64),
 }
 
 /// Adds up ballots grouped by the option they chose. Groups may come in any order and number.
@@ -95,6 +100,13 @@ pub fn tally(
     if cast.heads > entitled.heads || cast.weight > entitled.weight {
         return Err(TallyError::MoreThanEntitled);
     }
+    let oversold = |option: &&OptionTally| {
+        let seats = option.choice.seats.map(|seats| u64::try_from(seats).unwrap_or_default());
+        seats.is_some_and(|seats| option.votes.heads > seats)
+    };
+    if let Some(option) = options.iter().find(oversold) {
+        return Err(TallyError::Oversold(option.choice.option_id));
+    }
     Ok(Tally { entitled, cast, options })
 }
 
@@ -109,7 +121,10 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn choices(titles: &[&str]) -> Vec<Choice> {
-        (1..).zip(titles).map(|(option_id, title)| Choice { option_id, title: (*title).to_owned() }).collect()
+        (1..)
+            .zip(titles)
+            .map(|(option_id, title)| Choice { option_id, title: (*title).to_owned(), seats: None })
+            .collect()
     }
 
     /// A tally of ballots of weight one.
@@ -138,6 +153,13 @@ pub(crate) mod tests {
     fn more_ballots_than_voters_stop_the_count() {
         let result = tally(count(1, 1), choices(&["A"]), [(1, count(2, 1))]);
         assert_eq!(result, Err(TallyError::MoreThanEntitled));
+    }
+
+    #[test]
+    fn a_ballot_more_than_an_option_has_seats_stops_the_count_whatever_it_weighs() {
+        let seated = || vec![Choice { seats: Some(2), ..choices(&["A"]).remove(0) }];
+        assert!(tally(count(5, 900), seated(), [(1, count(2, 900))]).is_ok());
+        assert_eq!(tally(count(5, 900), seated(), [(1, count(3, 3))]), Err(TallyError::Oversold(1)));
     }
 
     proptest! {

@@ -18,6 +18,8 @@ pub struct Entry {
     pub person: Hash,
     /// What the person casts.
     pub weight: Weight,
+    /// The random id of who holds the person's proxy.
+    pub holder: Option<Uuid>,
 }
 
 /// SHA-256 over tag, salt, length of the name (64 bits, big-endian), name and reference ("" without
@@ -35,17 +37,22 @@ pub fn person_hash(salt: &[u8; 32], name: &str, reference: Option<&str>) -> Hash
 }
 
 /// The hash of an electorate: its entries ordered by record key, each as 16 bytes of record key, 32 of
-/// person and 8 of weight in millionths (big-endian), under a tag.
+/// person and 8 of weight in millionths (big-endian), under a tag. Where anybody has given a proxy the tag is another one,
+/// and each entry ends with the 16 bytes of the holder's record key, zeros for none.
 pub fn electorate_hash(entries: &[Entry]) -> Hash {
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| entry.record_key);
-    let mut data = Vec::with_capacity(sorted.len() * 56);
+    let proxies = sorted.iter().any(|entry| entry.holder.is_some());
+    let mut data = Vec::with_capacity(sorted.len() * 72);
     for entry in sorted {
         data.extend_from_slice(entry.record_key.as_bytes());
         data.extend_from_slice(&entry.person);
         data.extend_from_slice(&entry.weight.micros().to_be_bytes());
+        if proxies {
+            data.extend_from_slice(entry.holder.unwrap_or_default().as_bytes());
+        }
     }
-    tagged_hash("resolute.electorate.v1", &data)
+    tagged_hash(if proxies { "resolute.electorate.v2" } else { "resolute.electorate.v1" }, &data)
 }
 
 #[cfg(test)]
@@ -59,6 +66,7 @@ mod tests {
             record_key: Uuid::from_u128(number),
             person: person_hash(&[7; 32], &format!("Voter {number}"), None),
             weight: Weight::parse(weight).unwrap(),
+            holder: None,
         }
     }
 
@@ -77,6 +85,20 @@ mod tests {
         let full = electorate_hash(&[entry(1, "1"), entry(2, "1")]);
         assert_ne!(full, electorate_hash(&[entry(1, "1"), entry(2, "1.000001")]));
         assert_ne!(full, electorate_hash(&[entry(1, "1")]));
+    }
+
+    #[test]
+    fn whose_proxy_is_with_whom_changes_the_hash_and_without_any_it_is_as_it_always_was() {
+        let held = |holder: Option<u128>| {
+            let principal = Entry { holder: holder.map(Uuid::from_u128), ..entry(1, "1") };
+            electorate_hash(&[principal, entry(2, "1"), entry(3, "1")])
+        };
+        assert!(held(None) != held(Some(2)) && held(Some(2)) != held(Some(3)));
+        let mut data = Vec::new();
+        data.extend_from_slice(Uuid::from_u128(1).as_bytes());
+        data.extend_from_slice(&entry(1, "1").person);
+        data.extend_from_slice(&1_000_000_i64.to_be_bytes());
+        assert_eq!(electorate_hash(&[entry(1, "1")]), tagged_hash("resolute.electorate.v1", &data));
     }
 
     proptest! {

@@ -47,16 +47,23 @@ pub fn opened(terms: &Terms<'_>, electorate_hash: &Hash, entitled: Count) -> Eve
     ]))
 }
 
-/// A named ballot.
-pub fn ballot(poll_id: i64, round: i32, voter: Uuid, weight: Weight, option_ids: &[i64]) -> Event {
-    Event::new(&Canonical::object([
+/// A named ballot of `voter`. `actor` is the proxy who cast it; without one there is no such member.
+pub fn ballot(
+    (poll_id, round): (i64, i32),
+    (voter, weight): (Uuid, Weight),
+    actor: Option<Uuid>,
+    option_ids: &[i64],
+) -> Event {
+    let members = [
         ("event", Canonical::text("ballot")),
         ("options", Canonical::list(option_ids.iter().map(Canonical::text))),
         ("poll", Canonical::text(poll_id)),
         ("round", Canonical::Whole(round.into())),
         ("voter", Canonical::text(voter)),
         ("weight", Canonical::text(weight)),
-    ]))
+    ];
+    let actor = actor.map(|actor| ("actor", Canonical::text(actor)));
+    Event::new(&Canonical::object(members.into_iter().chain(actor)))
 }
 
 /// The close: after it no ballot joins the log. `size` is the number of events before it.
@@ -88,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_ballot_event_has_one_text_and_its_hash_is_the_leaf_over_it() {
-        let event = ballot(5, 1, Uuid::from_u128(1), Weight::parse("1.75").unwrap(), &[12]);
+        let event = ballot((5, 1), (Uuid::from_u128(1), Weight::parse("1.75").unwrap()), None, &[12]);
         assert_eq!(
             event.body,
             "{\"event\":\"ballot\",\"options\":[\"12\"],\"poll\":\"5\",\"round\":1,\
@@ -101,11 +108,23 @@ mod tests {
     #[test]
     fn everything_in_a_ballot_changes_its_hash() {
         let voter = Uuid::from_u128(1);
-        let hash = ballot(5, 1, voter, Weight::ONE, &[12]).hash;
-        assert_ne!(hash, ballot(6, 1, voter, Weight::ONE, &[12]).hash);
-        assert_ne!(hash, ballot(5, 2, voter, Weight::ONE, &[12]).hash);
-        assert_ne!(hash, ballot(5, 1, Uuid::from_u128(2), Weight::ONE, &[12]).hash);
-        assert_ne!(hash, ballot(5, 1, voter, Weight::parse("2").unwrap(), &[12]).hash);
-        assert_ne!(hash, ballot(5, 1, voter, Weight::ONE, &[1, 2]).hash);
+        let one = (voter, Weight::ONE);
+        let hash = ballot((5, 1), one, None, &[12]).hash;
+        assert_ne!(hash, ballot((6, 1), one, None, &[12]).hash);
+        assert_ne!(hash, ballot((5, 2), one, None, &[12]).hash);
+        assert_ne!(hash, ballot((5, 1), (Uuid::from_u128(2), Weight::ONE), None, &[12]).hash);
+        assert_ne!(hash, ballot((5, 1), (voter, Weight::parse("2").unwrap()), None, &[12]).hash);
+        assert_ne!(hash, ballot((5, 1), one, None, &[1, 2]).hash);
+        assert_ne!(hash, ballot((5, 1), one, Some(voter), &[12]).hash);
+    }
+
+    #[test]
+    fn a_ballot_cast_by_a_proxy_names_who_acted() {
+        let (voter, actor) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let body = ballot((5, 1), (voter, Weight::ONE), Some(actor), &[12]).body;
+        assert!(
+            body.starts_with(r#"{"actor":"00000000-0000-0000-0000-000000000002","event":"ballot","#),
+            "{body}"
+        );
     }
 }

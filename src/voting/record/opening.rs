@@ -51,10 +51,9 @@ impl Terms<'_> {
 
 fn options(choices: &[Choice]) -> Canonical {
     Canonical::list(choices.iter().map(|choice| {
-        Canonical::object([
-            ("option", Canonical::text(choice.option_id)),
-            ("title", Canonical::text(&choice.title)),
-        ])
+        let seats = choice.seats.map(|seats| ("seats", Canonical::Whole(seats.into())));
+        let option = ("option", Canonical::text(choice.option_id));
+        Canonical::object([option, ("title", Canonical::text(&choice.title))].into_iter().chain(seats))
     }))
 }
 
@@ -77,8 +76,8 @@ mod tests {
 
     #[test]
     fn opening_hash_covers_texts_and_the_order_of_options() {
-        let one = Choice { option_id: 1, title: "One".into() };
-        let two = Choice { option_id: 2, title: "Two".into() };
+        let one = Choice { option_id: 1, title: "One".into(), seats: None };
+        let two = Choice { option_id: 2, title: "Two".into(), seats: None };
         let (forward, backward) = ([one.clone(), two.clone()], [two, one]);
         let hash = terms("Who?", &forward).hash();
         assert_eq!(hash, terms("Who?", &forward).hash());
@@ -87,8 +86,23 @@ mod tests {
     }
 
     #[test]
+    fn seats_are_in_the_terms_of_an_option_that_has_them_and_in_no_other() {
+        let seated = |seats| [Choice { option_id: 1, title: "One".into(), seats }];
+        assert!(
+            terms("Who?", &seated(Some(50)))
+                .document()
+                .encode()
+                .contains(r#"{"option":"1","seats":50,"title":"One"}"#)
+        );
+        assert!(
+            terms("Who?", &seated(None)).document().encode().contains(r#"[{"option":"1","title":"One"}]"#)
+        );
+        assert_ne!(terms("Who?", &seated(Some(50))).hash(), terms("Who?", &seated(Some(51))).hash());
+    }
+
+    #[test]
     fn the_document_is_readable() {
-        let options = [Choice { option_id: 9, title: "Yes, \"really\"".into() }];
+        let options = [Choice { option_id: 9, title: "Yes, \"really\"".into(), seats: None }];
         assert_eq!(
             terms("Who?", &options).document().encode(),
             "{\"ballot_kind\":\"single_choice\",\"description\":\"\",\

@@ -29,7 +29,7 @@ pub async fn list_meetings(
             sqlx::query_as!(
                 MeetingRow,
                 "/* list meetings */
-                 SELECT meeting_id, title, state, revision, created_at, updated_at FROM meetings
+                 SELECT meeting_id, title, state, proxies_per_holder, revision, created_at, updated_at FROM meetings
                  WHERE tenant_id = $1 AND (created_at, meeting_id) <= ($2, $3)
                  ORDER BY created_at DESC, meeting_id DESC LIMIT $4",
                 tenant_id,
@@ -44,7 +44,7 @@ pub async fn list_meetings(
             sqlx::query_as!(
                 MeetingRow,
                 "/* list meetings */
-                 SELECT meeting_id, title, state, revision, created_at, updated_at FROM meetings
+                 SELECT meeting_id, title, state, proxies_per_holder, revision, created_at, updated_at FROM meetings
                  WHERE tenant_id = $1 AND (created_at, meeting_id) > ($2, $3)
                  ORDER BY created_at, meeting_id LIMIT $4",
                 tenant_id,

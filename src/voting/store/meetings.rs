@@ -16,6 +16,8 @@ pub struct Meeting {
     pub title: String,
     /// Where it stands.
     pub state: MeetingState,
+    /// For how many others one participant may cast.
+    pub proxies_per_holder: i32,
     /// Raised by every change; the ETag.
     pub revision: i64,
     /// When it was made.
@@ -29,14 +31,16 @@ pub async fn insert_meeting(
     conn: &mut PgConnection,
     tenant_id: i64,
     title: &str,
+    proxies_per_holder: i32,
     now: OffsetDateTime,
 ) -> Result<i64, db::Error> {
     Ok(sqlx::query_scalar!(
-        "INSERT INTO meetings (tenant_id, title, created_at, updated_at) VALUES ($1, $2, $3, $3)
-         RETURNING meeting_id",
+        "INSERT INTO meetings (tenant_id, title, created_at, updated_at, proxies_per_holder)
+         VALUES ($1, $2, $3, $3, $4) RETURNING meeting_id",
         tenant_id,
         title,
-        now
+        now,
+        proxies_per_holder
     )
     .fetch_one(conn)
     .await?)
@@ -57,6 +61,7 @@ pub(super) struct MeetingRow {
     pub(super) meeting_id: i64,
     pub(super) title: String,
     pub(super) state: String,
+    pub(super) proxies_per_holder: i32,
     pub(super) revision: i64,
     pub(super) created_at: OffsetDateTime,
     pub(super) updated_at: OffsetDateTime,
@@ -72,6 +77,7 @@ impl TryFrom<MeetingRow> for Meeting {
             meeting_id: row.meeting_id,
             title: row.title,
             state,
+            proxies_per_holder: row.proxies_per_holder,
             revision: row.revision,
             created_at: row.created_at,
             updated_at: row.updated_at,
@@ -87,7 +93,7 @@ pub async fn find_meeting(
 ) -> Result<Option<Meeting>, db::Error> {
     let row = sqlx::query_as!(
         MeetingRow,
-        "SELECT meeting_id, title, state, revision, created_at, updated_at FROM meetings
+        "SELECT meeting_id, title, state, proxies_per_holder, revision, created_at, updated_at FROM meetings
          WHERE tenant_id = $1 AND meeting_id = $2",
         tenant_id,
         meeting_id

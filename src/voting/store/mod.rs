@@ -9,6 +9,7 @@ pub mod participant_list;
 pub mod participants;
 pub mod poll_list;
 pub mod polls;
+pub mod proxies;
 pub mod results;
 
 use crate::db;

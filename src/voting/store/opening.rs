@@ -14,6 +14,8 @@ use crate::voting::record::hash::Hash;
 pub struct Voter {
     /// Which participant.
     pub participant_id: i64,
+    /// Who holds the voter's proxy.
+    pub holder_id: Option<i64>,
     /// As hashed.
     pub entry: Entry,
 }
@@ -25,8 +27,12 @@ pub async fn list_voters(
     meeting_id: i64,
 ) -> Result<Vec<Voter>, db::Error> {
     let rows = sqlx::query!(
-        "SELECT participant_id, record_key, name, external_reference, weight_micros, salt FROM participants
-         WHERE tenant_id = $1 AND meeting_id = $2 AND removed_at IS NULL ORDER BY participant_id",
+        r#"SELECT v.participant_id, v.record_key, v.name, v.external_reference, v.weight_micros, v.salt,
+                  x.holder_id AS "holder_id?", h.record_key AS "holder_key?"
+           FROM participants v
+           LEFT JOIN proxies x ON x.tenant_id = v.tenant_id AND x.principal_id = v.participant_id
+           LEFT JOIN participants h ON h.tenant_id = x.tenant_id AND h.participant_id = x.holder_id
+           WHERE v.tenant_id = $1 AND v.meeting_id = $2 AND v.removed_at IS NULL ORDER BY v.participant_id"#,
         tenant_id,
         meeting_id
     )
@@ -40,10 +46,12 @@ pub async fn list_voters(
                 .map_err(|_| impossible("participants", "salt", "of another length", row.participant_id))?;
             Ok(Voter {
                 participant_id: row.participant_id,
+                holder_id: row.holder_id,
                 entry: Entry {
                     record_key: row.record_key,
                     person: person_hash(&salt, &row.name, row.external_reference.as_deref()),
                     weight: weight_of(row.participant_id, row.weight_micros)?,
+                    holder: row.holder_key,
                 },
             })
         })
@@ -60,15 +68,37 @@ pub async fn insert_electorate(
 ) -> Result<(), db::Error> {
     let ids: Vec<i64> = voters.iter().map(|voter| voter.participant_id).collect();
     let weights: Vec<i64> = voters.iter().map(|voter| voter.entry.weight.micros()).collect();
+    let holders: Vec<Option<i64>> = voters.iter().map(|voter| voter.holder_id).collect();
     sqlx::query!(
-        "INSERT INTO poll_electorate (tenant_id, poll_id, round, participant_id, weight_micros)
-         SELECT $1, $2, $3, i.participant_id, i.weight_micros
-         FROM unnest($4::bigint[], $5::bigint[]) AS i (participant_id, weight_micros)",
+        "INSERT INTO poll_electorate (tenant_id, poll_id, round, participant_id, weight_micros, holder_id)
+         SELECT $1, $2, $3, i.participant_id, i.weight_micros, i.holder_id
+         FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) AS i (participant_id, weight_micros, holder_id)",
         tenant_id,
         poll_id,
         round,
         &ids,
-        &weights
+        &weights,
+        &holders as &[Option<i64>]
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Makes the round's counters of those options that have seats, with nothing taken.
+pub async fn insert_seats(
+    conn: &mut PgConnection,
+    tenant_id: i64,
+    poll_id: i64,
+    round: i32,
+) -> Result<(), db::Error> {
+    sqlx::query!(
+        "INSERT INTO poll_seats (tenant_id, poll_id, round, option_id, seats)
+         SELECT tenant_id, poll_id, $3, option_id, seats FROM poll_options
+         WHERE tenant_id = $1 AND poll_id = $2 AND seats IS NOT NULL",
+        tenant_id,
+        poll_id,
+        round
     )
     .execute(conn)
     .await?;

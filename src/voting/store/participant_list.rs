@@ -18,6 +18,7 @@ struct ParticipantRow {
     email: Option<String>,
     external_reference: Option<String>,
     weight_micros: i64,
+    holder_id: Option<i64>,
     created_at: OffsetDateTime,
     removed_at: Option<OffsetDateTime>,
 }
@@ -33,6 +34,7 @@ impl TryFrom<ParticipantRow> for Participant {
             email: row.email,
             external_reference: row.external_reference,
             weight: weight_of(row.participant_id, row.weight_micros)?,
+            holder_id: row.holder_id,
             created_at: row.created_at,
             removed_at: row.removed_at,
         })
@@ -50,11 +52,13 @@ pub async fn list_participants(
         Seek::From(cut) => {
             sqlx::query_as!(
                 ParticipantRow,
-                "/* list participants */
-                 SELECT participant_id, meeting_id, name, email, external_reference, weight_micros, created_at,
-                        removed_at
-                 FROM participants WHERE tenant_id = $1 AND meeting_id = $2 AND participant_id >= $3
-                 ORDER BY participant_id LIMIT $4",
+                r#"/* list participants */
+                   SELECT p.participant_id, p.meeting_id, p.name, p.email, p.external_reference, p.weight_micros,
+                          p.created_at, p.removed_at,
+                          (SELECT x.holder_id FROM proxies x
+                           WHERE x.tenant_id = $1 AND x.principal_id = p.participant_id) AS holder_id
+                   FROM participants p WHERE p.tenant_id = $1 AND p.meeting_id = $2 AND p.participant_id >= $3
+                   ORDER BY p.participant_id LIMIT $4"#,
                 tenant_id,
                 meeting_id,
                 cut,
@@ -66,11 +70,13 @@ pub async fn list_participants(
         Seek::Before(cut) => {
             sqlx::query_as!(
                 ParticipantRow,
-                "/* list participants */
-                 SELECT participant_id, meeting_id, name, email, external_reference, weight_micros, created_at,
-                        removed_at
-                 FROM participants WHERE tenant_id = $1 AND meeting_id = $2 AND participant_id < $3
-                 ORDER BY participant_id DESC LIMIT $4",
+                r#"/* list participants */
+                   SELECT p.participant_id, p.meeting_id, p.name, p.email, p.external_reference, p.weight_micros,
+                          p.created_at, p.removed_at,
+                          (SELECT x.holder_id FROM proxies x
+                           WHERE x.tenant_id = $1 AND x.principal_id = p.participant_id) AS holder_id
+                   FROM participants p WHERE p.tenant_id = $1 AND p.meeting_id = $2 AND p.participant_id < $3
+                   ORDER BY p.participant_id DESC LIMIT $4"#,
                 tenant_id,
                 meeting_id,
                 cut,

@@ -23,6 +23,8 @@ pub struct Participant {
     pub external_reference: Option<String>,
     /// What the person casts.
     pub weight: Weight,
+    /// Who may cast for the person.
+    pub holder_id: Option<i64>,
     /// When it was added.
     pub created_at: OffsetDateTime,
     /// When the person left, if so.
@@ -167,8 +169,11 @@ pub async fn find_participant(
     participant_id: i64,
 ) -> Result<Option<(Participant, i64)>, db::Error> {
     let row = sqlx::query!(
-        "SELECT meeting_id, name, email, external_reference, weight_micros, created_at, removed_at, revision
-         FROM participants WHERE tenant_id = $1 AND participant_id = $2",
+        r#"SELECT p.meeting_id, p.name, p.email, p.external_reference, p.weight_micros, p.created_at, p.removed_at,
+                  p.revision, x.holder_id AS "holder_id?"
+           FROM participants p
+           LEFT JOIN proxies x ON x.tenant_id = p.tenant_id AND x.principal_id = p.participant_id
+           WHERE p.tenant_id = $1 AND p.participant_id = $2"#,
         tenant_id,
         participant_id
     )
@@ -182,6 +187,7 @@ pub async fn find_participant(
         email: row.email,
         external_reference: row.external_reference,
         weight: weight_of(participant_id, row.weight_micros)?,
+        holder_id: row.holder_id,
         created_at: row.created_at,
         removed_at: row.removed_at,
     };

@@ -36,6 +36,7 @@ pub(super) struct PollRow {
     pub(super) past_deadline: bool,
     pub(super) option_ids: Vec<i64>,
     pub(super) option_titles: Vec<String>,
+    pub(super) option_seats: Vec<Option<i32>>,
 }
 
 impl TryFrom<PollRow> for Poll {
@@ -62,7 +63,8 @@ impl TryFrom<PollRow> for Poll {
                 .option_ids
                 .into_iter()
                 .zip(row.option_titles)
-                .map(|(option_id, title)| Choice { option_id, title })
+                .zip(row.option_seats)
+                .map(|((option_id, title), seats)| Choice { option_id, title, seats })
                 .collect(),
             past_deadline: row.past_deadline,
             round: row.round,
@@ -97,7 +99,10 @@ pub async fn list_polls(
                                  ORDER BY o.position) AS "option_ids!",
                           ARRAY (SELECT o.title FROM poll_options o
                                  WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
-                                 ORDER BY o.position) AS "option_titles!"
+                                 ORDER BY o.position) AS "option_titles!",
+                          ARRAY (SELECT o.seats FROM poll_options o
+                                 WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
+                                 ORDER BY o.position) AS "option_seats!: Vec<Option<i32>>"
                    FROM polls p WHERE p.tenant_id = $1 AND p.meeting_id = $2 AND p.poll_id >= $3
                    ORDER BY p.poll_id LIMIT $4"#,
                 tenant_id,
@@ -121,7 +126,10 @@ pub async fn list_polls(
                                  ORDER BY o.position) AS "option_ids!",
                           ARRAY (SELECT o.title FROM poll_options o
                                  WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
-                                 ORDER BY o.position) AS "option_titles!"
+                                 ORDER BY o.position) AS "option_titles!",
+                          ARRAY (SELECT o.seats FROM poll_options o
+                                 WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
+                                 ORDER BY o.position) AS "option_seats!: Vec<Option<i32>>"
                    FROM polls p WHERE p.tenant_id = $1 AND p.meeting_id = $2 AND p.poll_id < $3
                    ORDER BY p.poll_id DESC LIMIT $4"#,
                 tenant_id,

@@ -9,6 +9,15 @@ use crate::voting::count::tally::Choice;
 use crate::voting::model::{BallotKind, PollState, ResultState, ResultsVisibility, Rule, Secrecy};
 use crate::voting::rules;
 
+/// An option as it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOption {
+    /// What it says.
+    pub title: String,
+    /// How many ballots it takes; `None`: as many as come.
+    pub seats: Option<i32>,
+}
+
 /// What can be changed while a poll is in draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -26,8 +35,8 @@ pub struct Settings {
     pub rule: Rule,
     /// From when on no ballot counts.
     pub closes_at: Option<OffsetDateTime>,
-    /// Titles of the options in their order.
-    pub options: Vec<String>,
+    /// The options in their order.
+    pub options: Vec<NewOption>,
 }
 
 /// A poll as stored, with its options.
@@ -144,15 +153,18 @@ async fn insert_options(
     conn: &mut PgConnection,
     tenant_id: i64,
     poll_id: i64,
-    titles: &[String],
+    options: &[NewOption],
 ) -> Result<(), db::Error> {
+    let titles: Vec<String> = options.iter().map(|option| option.title.clone()).collect();
+    let seats: Vec<Option<i32>> = options.iter().map(|option| option.seats).collect();
     sqlx::query!(
-        "INSERT INTO poll_options (tenant_id, poll_id, position, title)
-         SELECT $1, $2, i.position::integer, i.title
-         FROM unnest($3::text[]) WITH ORDINALITY AS i (title, position) ORDER BY i.position",
+        "INSERT INTO poll_options (tenant_id, poll_id, position, title, seats)
+         SELECT $1, $2, i.position::integer, i.title, i.seats
+         FROM unnest($3::text[], $4::integer[]) WITH ORDINALITY AS i (title, seats, position) ORDER BY i.position",
         tenant_id,
         poll_id,
-        titles
+        &titles,
+        &seats as &[Option<i32>]
     )
     .execute(conn)
     .await?;
@@ -176,7 +188,10 @@ pub async fn find_poll(
                          ORDER BY o.position) AS "option_ids!",
                   ARRAY (SELECT o.title FROM poll_options o
                          WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
-                         ORDER BY o.position) AS "option_titles!"
+                         ORDER BY o.position) AS "option_titles!",
+                  ARRAY (SELECT o.seats FROM poll_options o
+                         WHERE o.tenant_id = p.tenant_id AND o.poll_id = p.poll_id
+                         ORDER BY o.position) AS "option_seats!: Vec<Option<i32>>"
            FROM polls p WHERE p.tenant_id = $1 AND p.poll_id = $2"#,
         tenant_id,
         poll_id

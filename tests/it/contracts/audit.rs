@@ -102,9 +102,11 @@ async fn steps_and_changes_are_noted_once_with_before_and_after() {
     }
     let ada = admin.post(&format!("{meeting}/participants"), json!({"name": "Ada"})).await.expect(201);
     let ada = format!("/api/v1/participants/{}", id(&ada.json()));
+    let grace = admin.post(&format!("{meeting}/participants"), json!({"name": "Grace"})).await.expect(201);
+    let (proxy, holder) = (format!("{ada}/proxy"), json!({"holder": id(&grace.json())}));
     let key = admin.post("/api/v1/keys", json!({"scope": "reader"})).await.expect(201).json();
     let key = format!("/api/v1/keys/{}", id(&key));
-    let story: [(Method, String, Value, &[&str]); 10] = [
+    let story: [(Method, String, Value, &[&str]); 13] = [
         (Method::PUT, "/api/v1/domains/d".into(), json!({"query": "drop"}), &["domain.changed"]),
         (Method::PUT, polls[0].clone(), settings, &["poll.changed"]),
         (Method::POST, format!("{}/open", polls[0]), json!({}), &["poll.opened"]),
@@ -117,7 +119,10 @@ async fn steps_and_changes_are_noted_once_with_before_and_after() {
         (Method::POST, format!("{}/cancel", polls[1]), json!({}), &["poll.cancelled"]),
         (Method::POST, format!("{meeting}/state"), json!({"state": "suspended"}), &["meeting.stepped"]),
         (Method::POST, format!("{meeting}/state"), json!({"state": "active"}), &["meeting.stepped"]),
-        (Method::DELETE, ada, Value::Null, &["participant.removed"]),
+        (Method::PUT, proxy.clone(), holder.clone(), &["participant.proxy_given"]),
+        (Method::DELETE, proxy.clone(), Value::Null, &["participant.proxy_revoked"]),
+        (Method::PUT, proxy, holder, &["participant.proxy_given"]),
+        (Method::DELETE, ada, Value::Null, &["participant.proxy_revoked", "participant.removed"]),
         (Method::DELETE, key, Value::Null, &["key.revoked"]),
         // Closes the open poll, cancels the draft.
         (

@@ -33,7 +33,10 @@ impl Office {
         let (operator, acme) = (app.operator().await, app.tenant("acme").await);
         let (admin, tenant_id) = (acme.admin().await, acme.id);
         operator.post("/api/v1/domains", json!({"path": "d", "tenant": "acme"})).await.expect(201);
-        let made = admin.post("/api/v1/meetings", json!({"title": "Assembly"})).await.expect(201);
+        let made = admin
+            .post("/api/v1/meetings", json!({"title": "Assembly", "proxies_per_holder": 1}))
+            .await
+            .expect(201);
         let meeting = id(&made.json());
         for state in ["preparing", "active"] {
             let path = format!("/api/v1/meetings/{meeting}/state");

@@ -35,6 +35,8 @@ async fn changes(office: &Office) -> Vec<Change> {
     let people = format!("{meeting}/participants");
     let ada = admin.post(&people, json!({"name": "Ada"})).await.expect(201).json();
     let ada = format!("/api/v1/participants/{}", id(&ada));
+    let grace = admin.post(&people, json!({"name": "Grace"})).await.expect(201).json();
+    let proxy = format!("{ada}/proxy");
     let settings = json!({"title": "Q", "ballot_kind": "single_choice", "options": [{"title": "A"}]});
     let mut polls = Vec::new();
     for _ in 0..2 {
@@ -57,6 +59,8 @@ async fn changes(office: &Office) -> Vec<Change> {
         post(&polls[0], "publish", json!({})),
         post(&polls[1], "cancel", json!({})),
         post(&ada, "token", json!({})),
+        Change::new(&ada, Method::PUT, &proxy, Some(json!({"holder": id(&grace)}))),
+        Change::new(&ada, Method::DELETE, &proxy, None),
         Change::new(&ada, Method::DELETE, &ada, None),
         post(&meeting, "state", json!({"state": "suspended"})),
     ]

@@ -37,9 +37,10 @@ fn ballots(hall: &Hall<'_>, poll: &Poll) -> Vec<Cast> {
             let signatory = Signatory { record_key: Uuid::from_u128(at as u128), weight: Weight::ONE };
             Cast {
                 participant_id: number(participant),
-                event: event_of(number(&poll.id), 1, signatory, &choice),
+                event: event_of((number(&poll.id), 1), signatory, None, &choice),
                 choice: choice.clone(),
                 idempotency_key: None,
+                actor_key: None,
                 generation: 2,
             }
         })

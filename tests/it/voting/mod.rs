@@ -8,7 +8,9 @@ mod hostile;
 mod isolation;
 mod participants;
 mod protocol;
+mod proxies;
 mod results;
+mod seats;
 mod states;
 
 use futures_util::future::join_all;
@@ -65,8 +67,12 @@ impl<'a> Hall<'a> {
     }
 
     pub async fn seated_in(app: &'a TestApp, slug: &'a str, voters: usize) -> Self {
+        Self::seated_with(app, slug, voters, json!({"title": "Assembly"})).await
+    }
+
+    pub async fn seated_with(app: &'a TestApp, slug: &'a str, voters: usize, meeting: Value) -> Self {
         let chair = app.tenant(slug).await.editor().await;
-        let made = chair.post("/api/v1/meetings", json!({"title": "Assembly"})).await.expect(201);
+        let made = chair.post("/api/v1/meetings", meeting).await.expect(201);
         let meeting = text(&made.json()["id"]);
         let mut hall = Self { app, chair, slug, meeting, voters: Vec::new(), participants: Vec::new() };
         hall.step("preparing").await.expect(200);

@@ -96,9 +96,10 @@ async fn each_item_of_a_batch_has_a_verdict_of_its_own() {
         let signatory = Signatory { record_key: Uuid::from_u128(voter as u128), weight: Weight::ONE };
         Cast {
             participant_id: number(&hall.participants[voter]),
-            event: event_of(number(&poll.id), 1, signatory, &choice),
+            event: event_of((number(&poll.id), 1), signatory, None, &choice),
             choice,
             idempotency_key: None,
+            actor_key: None,
             generation: 2,
         }
     };
@@ -144,9 +145,10 @@ async fn a_stale_generation_stores_nothing() {
     let choice = vec![number(&poll.options[0])];
     let item = Cast {
         participant_id: number(&hall.participants[0]),
-        event: event_of(number(&poll.id), 1, signatory, &choice),
+        event: event_of((number(&poll.id), 1), signatory, None, &choice),
         choice,
         idempotency_key: None,
+        actor_key: None,
         generation: 1,
     };
     let key = (app.tenant("acme").await.id, number(&poll.id));
