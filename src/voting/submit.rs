@@ -33,8 +33,9 @@ pub enum Answer {
 }
 
 impl Voting {
-    /// Judges a submission, for the holder of the token or for the participant who is `represented`, and stores it, however often the poll changes in between (within reason: a poll
-    /// that changes faster than it can be read is [`db::Error::Retryable`]).
+    /// Judges a submission, for the holder of the token or for the participant who is `represented`, and stores it,
+    /// however often the poll changes in between (within reason: a poll that changes faster than it can be read is
+    /// [`db::Error::Retryable`]).
     pub async fn cast(
         &self,
         token: &PresentedToken,
