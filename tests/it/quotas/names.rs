@@ -1,9 +1,17 @@
 //! The quota of names, over all domains of a tenant.
 
-use futures_util::future::join_all;
+use std::time::Duration;
+
+use futures_util::future::{join, join_all};
 use resolute::config::Quotas;
+use resolute::purl::model::Status;
+use resolute::purl::name::Name;
+use resolute::purl::resolve::list_domains;
 use resolute::purl::write::quota::{Lack, allot};
+use resolute::purl::write::{CreateVerdict, Creation, NewPurl};
 use serde_json::json;
+use time::OffsetDateTime;
+use uuid::Uuid;
 
 use super::{configured, count, domain, mint, refused, set, told};
 use crate::support::TestApp;
@@ -107,29 +115,38 @@ async fn four_domains_at_two_servers_at_once_make_exactly_as_many_names_as_there
     assert_eq!(count(&app, WRONG).await, 0);
 }
 
+/// Names of one domain that come to the queue while it is held, so that they leave it together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_crowd_at_the_end_of_the_quota_gets_what_is_left_and_nobody_is_put_off() {
+async fn of_a_batch_that_fits_in_part_as_many_are_made_as_there_is_room_for() {
     let (app, operator) = configured(Quotas { names: 29, ..Quotas::default() }).await;
-    let acme = app.tenant("acme").await;
-    let twin = app.twin();
-    let here = acme.admin().await;
-    let there = twin.bearer(here.token());
-    let paths = ["a", "b", "c", "d"];
-    for path in paths {
-        domain(&operator, path).await.expect(201);
-    }
-    let calls = (0..200).map(|number| {
-        let actor = if number % 2 == 0 { here.clone() } else { there.clone() };
-        let path = paths[number / 2 % 4];
-        async move { mint(&actor, path, number).await }
-    });
-    let answers = join_all(calls).await;
-    let made = answers.iter().filter(|answer| answer.status == 201).count();
-    for answer in answers.into_iter().filter(|answer| answer.status != 201) {
-        answer.expect_problem(409, "quota_exceeded");
-    }
-    assert_eq!((made, count(&app, NAMES).await, count(&app, COUNTED).await), (29, 29, 29));
-    assert_eq!(count(&app, WRONG).await, 0);
+    domain(&operator, "d").await.expect(201);
+    let d = list_domains(app.db(), &["d"]).await.expect("domains").remove(0);
+    let creation = |name: String| Creation {
+        new: NewPurl {
+            name: Name::parse(&name).expect("a name"),
+            status: Status::parse(404).expect("a status"),
+            is_partial: false,
+            target: None,
+            valid_until: None,
+        },
+        name_key: name,
+        generation: d.generation,
+        has_names: d.has_names,
+        by: Uuid::nil(),
+        at: OffsetDateTime::UNIX_EPOCH,
+        once: None,
+    };
+    let mut holder = app.db().begin().await.expect("a transaction");
+    sqlx::query("SELECT FROM domain_state FOR UPDATE").execute(&mut *holder).await.expect("the lock");
+    let creations = (0..60).map(|number| app.app.writer.create(&d, creation(format!("n{number}"))));
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        holder.rollback().await.expect("no longer held");
+    };
+    let (verdicts, ()) = join(join_all(creations), release).await;
+    let made = verdicts.iter().filter(|verdict| matches!(verdict, Ok(CreateVerdict::Created(_)))).count();
+    let lacking = verdicts.iter().filter(|verdict| matches!(verdict, Ok(CreateVerdict::Lacking(_)))).count();
+    assert_eq!((made, lacking, count(&app, NAMES).await), (29, 31, 29));
 }
 
 #[tokio::test]

@@ -209,34 +209,36 @@ async fn a_dead_token_is_not_shown_the_ballot_that_was_cast_with_it() {
     assert_eq!(cast(&successor).await.expect(201).header("idempotency-replayed"), "true");
 }
 
-/// Each new token makes what is remembered of the poll old, faster than a large electorate can be read.
+/// As when tokens are replaced one after the other: each makes what is remembered of the poll old, sooner than a large
+/// electorate is read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn tokens_that_are_replaced_one_after_the_other_keep_nobody_from_voting() {
+async fn changes_that_come_faster_than_an_electorate_can_be_read_keep_nobody_from_voting() {
     let app = TestApp::start().await;
-    let other = app.twin();
-    let hall = Hall::seated(&app, 2_500).await;
+    let hall = Hall::seated(&app, 5_000).await;
     let poll = hall.poll(&["A"], json!({})).await;
-    let chair = other.bearer(hall.chair.token());
-    let replacing = async {
-        let mut replaced = 0;
+    let mut other = TestDatabase::connect(app.target()).await;
+    let changing = async {
         loop {
-            let path = format!("/api/v1/participants/{}/token", hall.participants[2_499 - replaced % 1_000]);
-            chair.post(&path, json!({})).await.expect(201);
-            replaced += 1;
+            run(
+                &mut other,
+                format!("UPDATE polls SET generation = generation + 1 WHERE poll_id = {}", poll.id),
+            )
+            .await;
+            tokio::time::sleep(Duration::from_millis(15)).await;
         }
     };
     let voting = async {
         let mut answers = Vec::new();
-        for crowd in hall.voters[..150].chunks(50) {
+        for crowd in hall.voters[..60].chunks(20) {
             answers.extend(join_all(crowd.iter().map(|voter| poll.cast(voter, 0))).await);
         }
         answers
     };
     let answers = tokio::select! {
         answers = voting => answers,
-        () = replacing => unreachable!("it goes on"),
+        () = changing => unreachable!("it goes on"),
     };
-    assert_eq!(with_status(&answers, 201), 150);
+    assert_eq!(with_status(&answers, 201), 60);
 }
 
 /// As after a partition of the network: what was sent on it is confirmed by nobody, and nothing says that it is dead.
@@ -252,7 +254,7 @@ async fn a_connection_that_is_silently_dead_holds_a_poll_up_for_a_bounded_time()
     let server = TestApp::over(&proxy.target(app.target()), config);
     let voters: Vec<_> = hall.voters.iter().map(|voter| server.bearer(voter.token())).collect();
     poll.cast(&voters[0], 0).await.expect(201);
-    proxy.delay(Duration::from_secs(3600));
+    proxy.delay(Duration::from_hours(1));
     let cut_off = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         proxy.behave();
