@@ -376,7 +376,9 @@ pub async fn merge(
     Ok(Merged::Done(outcomes))
 }
 
-/// The domains, locked, that must be allotted more before the names of these lines can be made.
+/// What must be allotted, to domains that are locked, before the names of these lines can be made: nothing if no domain
+/// lacks room. If one does, all of its tenant's among them must ask, also those that have enough: what does not ask is
+/// taken back for those that do.
 async fn list_lacking(
     client: &Object,
     run: Run,
@@ -385,11 +387,16 @@ async fn list_lacking(
 ) -> Result<Vec<Lack>, db::Error> {
     let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &names_quota];
     let rows = client.query(&quota::LACKING.prepare(client).await?, &values).await?;
-    let lack = |row: &tokio_postgres::Row| {
+    let (mut all, mut lacking) = (Vec::with_capacity(rows.len()), HashSet::new());
+    for row in &rows {
         let (tenant_id, domain_id) = (row.try_get("tenant_id")?, row.try_get("domain_id")?);
-        Ok(Lack { tenant_id, domain_id, names: row.try_get("names")? })
-    };
-    rows.iter().map(lack).collect()
+        all.push(Lack { tenant_id, domain_id, names: row.try_get("names")? });
+        if row.try_get("lacks")? {
+            lacking.insert(tenant_id);
+        }
+    }
+    all.retain(|lack| lacking.contains(&lack.tenant_id));
+    Ok(all)
 }
 
 /// Whether the tenant's quota has room for all names that a checked run would make.

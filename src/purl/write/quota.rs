@@ -108,13 +108,14 @@ WHERE s.tenant_id = $1 AND s.domain_id = i.domain_id",
     types: &[Type::INT8, Type::INT8_ARRAY, Type::INT8_ARRAY, Type::INT8],
 };
 
-/// The domains, locked, whose new names among some lines of an import do not fit. `$3` the lines, each a name that does
-/// not exist, no two the same; `$4` the configured quota.
+/// How many new names some lines of an import have for each domain, locked, and whether it lacks room for them. `$3` the
+/// lines, each a name that does not exist, no two the same; `$4` the configured quota.
 pub const LACKING: Statement = Statement {
     name: "import_lacking",
     sql:
         "/* import_lacking */
-SELECT i.tenant_id, i.domain_id, i.names
+SELECT i.tenant_id, i.domain_id, i.names,
+       s.names_count + i.names > CASE WHEN s.names_limit = q.most THEN s.names_allotted ELSE s.names_count END AS lacks
 FROM (SELECT d.home_tenant_id AS tenant_id, d.domain_id, count(*) AS names
       FROM import_rows r JOIN domains d ON d.path = r.domain_path
       WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line = ANY ($3)
@@ -122,8 +123,7 @@ FROM (SELECT d.home_tenant_id AS tenant_id, d.domain_id, count(*) AS names
 JOIN domain_state s ON s.tenant_id = i.tenant_id AND s.domain_id = i.domain_id
 CROSS JOIN LATERAL (
     SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = i.tenant_id), $4) AS most) q
-WHERE q.most > 0
-  AND s.names_count + i.names > CASE WHEN s.names_limit = q.most THEN s.names_allotted ELSE s.names_count END",
+WHERE q.most > 0",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::INT8],
 };
 

@@ -229,6 +229,26 @@ async fn a_file_of_many_chunks_fills_the_quota_to_the_last_name() {
     assert!(!done && said.contains("has 5000, and this needs 1 more"), "{said}");
 }
 
+/// One domain of the file has room left, the other has none: what the one needs must not be given to the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_into_a_domain_with_room_and_one_without_leaves_no_room_that_there_is_not() {
+    let (app, operator) = configured(Quotas::default()).await;
+    let admin = app.tenant("acme").await.admin().await;
+    for path in ["d", "e"] {
+        domain(&operator, path).await.expect(201);
+    }
+    set(&operator, json!({"names": 401})).await.expect(200);
+    mint(&admin, "e", "first").await.expect(201);
+    let line = |name: usize| format!("{},n{name},https://e.org/\n", if name < 40 { "e" } else { "d" });
+    let file = format!("domain,name,target\n{}", (0..400).map(line).collect::<String>());
+    let (done, said) = import(&app, &file, &[], &[]);
+    assert!(done, "{said}");
+    for path in ["d", "e"] {
+        refused(mint(&admin, path, "more").await, "names", 401, 401, 1);
+    }
+    assert_eq!((count(&app, NAMES).await, count(&app, WRONG).await), (401, 0));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_import_beside_others_who_make_names_domains_and_quotas_stops_at_the_quota_and_blocks_nobody() {
     let (app, operator) = configured(Quotas::default()).await;
