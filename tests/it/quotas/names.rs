@@ -119,6 +119,7 @@ async fn four_domains_at_two_servers_at_once_make_exactly_as_many_names_as_there
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_batch_that_fits_in_part_as_many_are_made_as_there_is_room_for() {
     let (app, operator) = configured(Quotas { names: 29, ..Quotas::default() }).await;
+    app.tenant("acme").await;
     domain(&operator, "d").await.expect(201);
     let d = list_domains(app.db(), &["d"]).await.expect("domains").remove(0);
     let creation = |name: String| Creation {
