@@ -214,7 +214,10 @@ async fn a_dead_token_is_not_shown_the_ballot_that_was_cast_with_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn changes_that_come_faster_than_an_electorate_can_be_read_keep_nobody_from_voting() {
     let app = TestApp::start().await;
-    let hall = Hall::seated(&app, 5_000).await;
+    let mut hall = Hall::seated(&app, 5_000).await;
+    for _ in 0..3 {
+        hall.seat((0..5_000).map(|number| json!({"name": format!("Voter {number}")})).collect()).await;
+    }
     let poll = hall.poll(&["A"], json!({})).await;
     let mut other = TestDatabase::connect(app.target()).await;
     let changing = async {
