@@ -32,8 +32,8 @@ pub fn check(args: &CheckArgs, file: Option<&Path>, environment: &Environment) -
         print_json(&json!({ "ok": good, "file": file, "faults": faults, "warnings": warnings }))?;
     } else {
         let file = file.map_or_else(
-            || "no file, defaults and environment".to_owned(),
-            |file| file.display().to_string(),
+            || "defaults (no file) and environment".to_owned(),
+            |file| format!("{} and environment", file.display()),
         );
         print_line(format_args!("{file}: {}", if good { "good" } else { "faulty" }))?;
         for fault in &faults {

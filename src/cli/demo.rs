@@ -42,6 +42,7 @@ pub async fn greet(app: &App, origin: &str) -> anyhow::Result<()> {
     let greeting = format!(
         "\nresolute serves on {origin}\n\n{key}\nTry, in another terminal:\n\n  \
          {mint}curl {origin}/health/headroom\n\n\
+         Every operation, with a form to try it: {origin}/docs/api\n\n\
          Ctrl-C stops the server and its database.\n"
     );
     if let Err(error) = super::print_line(greeting) {

@@ -40,7 +40,7 @@ pub struct CreateArgs {
     #[arg(long = "domain", value_name = "DOMAIN", requires = "tenant")]
     domains: Vec<String>,
     /// How long it lives, such as 90d, 12h or 30m; default: until revoked.
-    #[arg(long, value_parser = lifetime, value_name = "90d")]
+    #[arg(long, value_parser = lifetime, value_name = "DURATION")]
     expires: Option<Duration>,
     /// What you call it.
     #[arg(long, default_value = "", value_parser = label)]
@@ -190,13 +190,17 @@ async fn list(args: &ListArgs, database: &Connected) -> anyhow::Result<()> {
         return Ok(());
     }
     if !keys.is_empty() {
-        print_line(format_args!("{:<36}  {:<9}  {:<7}  last used  domains  label", "id", "scope", "state"))?;
+        print_line(format_args!(
+            "{:<36}  {:<9}  {:<7}  {:<20}  {:<20}  domains  label",
+            "id", "scope", "state", "expires", "last used"
+        ))?;
     }
     for key in &keys {
-        let used = rfc3339(key.last_used_at).unwrap_or_else(|| "never used".into());
+        let expires = rfc3339(whole_second(key.expires_at)).unwrap_or_else(|| "never".into());
+        let used = rfc3339(whole_second(key.last_used_at)).unwrap_or_else(|| "never".into());
         let domains = if key.domains.is_empty() { "all domains".to_owned() } else { key.domains.join(",") };
         print_line(format_args!(
-            "{}  {:<9}  {:<7}  {used}  {domains}  {}",
+            "{}  {:<9}  {:<7}  {expires:<20}  {used:<20}  {domains}  {}",
             key.api_key_id,
             key.scope,
             state(key, now),
@@ -241,6 +245,11 @@ fn state(key: &KeyRow, now: OffsetDateTime) -> &'static str {
 
 fn rfc3339(at: Option<OffsetDateTime>) -> Option<String> {
     at.and_then(|at| at.format(&time::format_description::well_known::Rfc3339).ok())
+}
+
+/// For tables: as wide in every row, and a key's last use is not known to the second anyway.
+fn whole_second(at: Option<OffsetDateTime>) -> Option<OffsetDateTime> {
+    at.map(OffsetDateTime::truncate_to_second)
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ enum Command {
     /// Look at the configuration.
     #[command(subcommand)]
     Config(config::Command),
-    /// Ask the running server of this machine whether it is ready; exit status 1 and the reason if it is not.
+    /// Ask the server at `server.listen` of this configuration whether it is ready; exit status 1 and the reason if not.
     Healthcheck,
     /// Show how many more rows the ids of each table can number.
     Headroom(headroom::Args),

@@ -48,11 +48,16 @@ pub fn load(
     for (section, key, value) in flags {
         lay_text(&mut settings, &format!("flag for {section}.{key}"), section, key, value, &mut faults);
     }
-    if !faults.is_empty() {
-        return Err(ConfigError(faults));
-    }
     let config: Config = settings.try_into().map_err(|error| ConfigError(vec![error.to_string()]))?;
-    let mut warnings = check::check(&config).map_err(ConfigError)?;
+    // What could not be laid has kept its default, so the rest can be judged in the same go.
+    let checked = check::check(&config);
+    let mut warnings = match checked {
+        Ok(warnings) if faults.is_empty() => warnings,
+        checked => {
+            faults.extend(checked.err().unwrap_or_default());
+            return Err(ConfigError(faults));
+        }
+    };
     warnings.extend(
         environment
             .near_misses()
@@ -236,12 +241,21 @@ mod tests {
             ("RESOLUTE__DATABASE__MAX_CONNECTIONS", "-1"),
             ("RESOLUTE__OPS__METRICS_PUBLIC", "yes"),
             ("PORT", "99999"),
+            ("RESOLUTE__LOG__FORMAT", "xml"),
         ])
         .expect_err("faulty")
         .0;
-        assert_eq!(faults.len(), 6, "{faults:#?}");
+        assert_eq!(faults.len(), 7, "{faults:#?}");
         assert!(faults.iter().any(|f| f.contains("listen, max_connections, ")), "{faults:#?}");
-        for name in ["LISTENN", "NOPE", "RESOLUTE__SERVER:", "MAX_CONNECTIONS", "METRICS_PUBLIC", "PORT"] {
+        for name in [
+            "LISTENN",
+            "NOPE",
+            "RESOLUTE__SERVER:",
+            "MAX_CONNECTIONS",
+            "METRICS_PUBLIC",
+            "PORT",
+            "log.format",
+        ] {
             assert!(faults.iter().any(|f| f.contains(name)), "{name} not in {faults:#?}");
         }
     }
