@@ -5,8 +5,8 @@ mod tables;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::routing::get;
-use axum::{Extension, Router, middleware};
 use http::header;
 use metrics::gauge;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -25,9 +25,11 @@ use crate::db::jobs::{Pace, Worker};
 use crate::db::notify::{self, Hearing, Message};
 use crate::db::quota::{Defaults, Quota};
 use crate::db::{Db, headroom};
+use crate::http::arrival::Tools;
 use crate::http::cursor::Cursors;
+use crate::http::front::{self, Front};
 use crate::http::idempotency::Replays;
-use crate::http::rate_limit::{self, Claim, RateLimits};
+use crate::http::rate_limit::{Claim, RateLimits};
 use crate::http::request_log::{self, RequestLog};
 use crate::http::{Problem, api_docs, health, problem_codes as codes, problem_docs, stats};
 use crate::ids::Ids;
@@ -171,25 +173,23 @@ impl App {
         if self.config.ops.metrics_public {
             router = router.merge(self.metrics());
         }
-        let authenticator = Extension(self.keys.authenticator());
-        let cursors = Extension(Cursors::new(&self.secret));
-        let replays = Replays::new(self.db.clone(), self.clock.clone(), self.ids.clone(), &self.secret);
+        let tools = Tools {
+            authenticator: self.keys.authenticator(),
+            cursors: Cursors::new(&self.secret),
+            replays: Replays::new(self.db.clone(), self.clock.clone(), self.ids.clone(), &self.secret),
+        };
         let limits = &self.config.limits;
         let limits =
             RateLimits::new(limits, self.config.server.trusted_networks(), recognise, self.clock.clone());
-        let router = router
-            .layer(authenticator)
-            .layer(cursors)
-            .layer(Extension(replays))
-            .layer(middleware::from_fn_with_state(limits, rate_limit::layer));
-        self.layered(router.fallback_service(purl::resolution(purls)))
+        let router = router.fallback_service(purl::resolution(purls));
+        self.fronted(router, Some(limits), Some(Arc::new(tools)))
     }
 
     /// What the operator's listener serves.
     pub fn ops_router(&self) -> Router {
         let nothing_else = || std::future::ready(Problem::not_found());
         let stats = stats::ops_router(self.stats());
-        self.layered(self.health().merge(self.metrics()).merge(stats).fallback(nothing_else))
+        self.fronted(self.health().merge(self.metrics()).merge(stats).fallback(nothing_else), None, None)
     }
 
     /// What waits and what is remembered.
@@ -240,14 +240,13 @@ impl App {
         Router::new().route(METRICS_ROUTE.path, get(scrape))
     }
 
-    fn layered(&self, router: Router) -> Router {
+    fn fronted(&self, router: Router, limits: Option<RateLimits>, tools: Option<Arc<Tools>>) -> Router {
         let Self { clock, ids, tasks, config, .. } = self.clone();
         let log = RequestLog::new(clock, ids, tasks, config.server.request_timeout());
+        let front = front::Parts { log, limits, body_limit: config.server.body_limit_bytes, tools };
         router
             .method_not_allowed_fallback(|| std::future::ready(Problem::new(&codes::METHOD_NOT_ALLOWED)))
-            .layer(axum::extract::DefaultBodyLimit::max(self.config.server.body_limit_bytes))
-            .layer(CatchPanicLayer::custom(request_log::panicked))
-            .layer(middleware::from_fn_with_state(log, request_log::layer))
+            .layer((Front::new(front), CatchPanicLayer::custom(request_log::panicked)))
     }
 }
 

@@ -9,9 +9,10 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, header};
 use uuid::Uuid;
 
+use super::arrival::Arrival;
 use super::problem::Problem;
 use super::problem_codes as codes;
-use super::rate_limit::{Policy, Visit};
+use super::rate_limit::Policy;
 use crate::db::audit::{Actor, Author, SERVICE};
 use crate::telemetry::request;
 
@@ -117,9 +118,15 @@ impl Identity {
 /// Checks a bearer token: None if it is no valid key, for whatever reason.
 pub type Check = dyn Fn(String) -> BoxFuture<'static, Result<Option<Identity>, Problem>> + Send + Sync;
 
-/// The check, as it travels in the request's extensions.
+/// The check, as handlers are given it.
 #[derive(Clone)]
 pub struct Authenticator(pub Arc<Check>);
+
+impl std::fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Authenticator")
+    }
+}
 
 /// The token of `Authorization: Bearer …`.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -139,13 +146,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Identity {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let token = bearer(&parts.headers).ok_or_else(unauthenticated)?.to_owned();
-        let Authenticator(check) = parts
-            .extensions
-            .get::<Authenticator>()
-            .cloned()
+        let Authenticator(check) = Arrival::tools(&parts.extensions)
+            .map(|tools| &tools.authenticator)
             .ok_or_else(|| Problem::new(&codes::INTERNAL).source("no authenticator on this route"))?;
         let identity = check(token).await?.ok_or_else(unauthenticated)?;
-        if let Some(visit) = parts.extensions.get::<Visit>() {
+        if let Some(visit) = Arrival::find(&parts.extensions).and_then(|arrival| arrival.visit.as_ref()) {
             visit.admit(identity.key_id(), identity.shared_limit())?;
         }
         if let Self::Tenant(caller) = &identity {

@@ -1,11 +1,15 @@
 //! Reads a JSON body and collects every fault in it at once: missing and unknown fields, wrong types, values that
 //! a field's own rule refuses. Nothing reaches a feature before the whole body is right.
 
-use axum::body::Bytes;
+use std::error::Error;
+
+use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, Request};
 use http::header;
+use http_body_util::LengthLimitError;
 use serde_json::{Map, Value};
 
+use super::arrival::Arrival;
 use super::json::Unambiguous;
 use super::problem::{Fault, Problem};
 use super::problem_codes as codes;
@@ -17,12 +21,12 @@ pub struct JsonObject(pub Map<String, Value>);
 impl<S: Send + Sync> FromRequest<S> for JsonObject {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if !content_type.is_some_and(is_json) {
             return Err(Problem::new(&codes::UNSUPPORTED_MEDIA_TYPE));
         }
-        parse_object(&read(request, state).await?).map(Self)
+        parse_object(&read(request).await?).map(Self)
     }
 }
 
@@ -33,10 +37,10 @@ pub struct OptionalJsonObject(pub Map<String, Value>);
 impl<S: Send + Sync> FromRequest<S> for OptionalJsonObject {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let declared = content_type.is_some_and(is_json);
-        let bytes = read(request, state).await?;
+        let bytes = read(request).await?;
         if bytes.is_empty() {
             return Ok(Self(Map::new()));
         }
@@ -48,9 +52,10 @@ impl<S: Send + Sync> FromRequest<S> for OptionalJsonObject {
 }
 
 /// The whole body, within the limit.
-pub(super) async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, state).await.map_err(|rejection| {
-        if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
+pub(super) async fn read(request: Request) -> Result<Bytes, Problem> {
+    let limit = Arrival::find(request.extensions()).map_or(0, |arrival| arrival.body_limit);
+    to_bytes(request.into_body(), limit).await.map_err(|error| {
+        if error.source().is_some_and(<dyn Error>::is::<LengthLimitError>) {
             Problem::new(&codes::BODY_TOO_LARGE)
         } else {
             Problem::new(&codes::BAD_JSON).detail("the body could not be read to its end")

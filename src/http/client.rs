@@ -6,17 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::{Extensions, HeaderMap, HeaderName};
 
+use super::arrival::Arrival;
 use crate::config::Networks;
-
-/// The other end of the connection, as the listener puts it into the request's extensions.
-#[derive(Clone, Copy, Debug)]
-pub struct Peer(pub SocketAddr);
 
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The client's address; None for a request that came over no connection.
 pub fn address(extensions: &Extensions, headers: &HeaderMap, trusted: &Networks) -> Option<IpAddr> {
-    let Peer(peer) = extensions.get::<Peer>()?;
+    let peer = Arrival::find(extensions)?.peer?;
     Some(beyond(peer.ip().to_canonical(), headers, trusted))
 }
 
@@ -69,7 +66,7 @@ mod tests {
             headers.append(&X_FORWARDED_FOR, HeaderValue::from_static(line));
         }
         let mut extensions = Extensions::new();
-        extensions.insert(Peer(peer.parse().expect("a peer")));
+        extensions.insert(Arrival { peer: Some(peer.parse().expect("a peer")), ..Arrival::default() });
         address(&extensions, &headers, &trusted).expect("a peer").to_string()
     }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
+use super::arrival::Arrival;
 use super::body;
 use super::problem::Problem;
 use super::problem_codes as codes;
@@ -45,7 +46,7 @@ pub fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert(IDEMPOTENCY_REPLAYED.clone(), HeaderValue::from_static("true"));
 }
 
-/// What replays need, as it travels in the request's extensions.
+/// What replays need.
 #[derive(Clone, Debug)]
 pub struct Replays {
     db: Db,
@@ -81,11 +82,12 @@ where
 
     async fn from_request(mut request: Request, state: &S) -> Result<Self, Problem> {
         let missing = || Problem::new(&codes::INTERNAL).source("no replays on this route");
-        let replays = request.extensions().get::<Replays>().cloned().ok_or_else(missing)?;
+        let tools = Arrival::tools(request.extensions()).ok_or_else(missing)?;
+        let replays = tools.replays.clone();
         let mut sent = None;
         if let Some(key) = key(request.headers())? {
             let (parts, body) = request.into_parts();
-            let bytes = body::read(Request::from_parts(parts.clone(), body), state).await?;
+            let bytes = body::read(Request::from_parts(parts.clone(), body)).await?;
             let hash = Sha256::new()
                 .chain_update(format!("{} {}\n", parts.method, parts.uri.path()))
                 .chain_update(&bytes);

@@ -3,6 +3,7 @@
 
 pub mod api_docs;
 pub mod api_page;
+pub mod arrival;
 pub mod auth;
 pub mod body;
 pub mod client;
@@ -10,6 +11,7 @@ pub mod cursor;
 pub mod describe;
 pub mod etag;
 pub mod fields;
+pub mod front;
 pub mod health;
 mod health_schemas;
 pub mod html;

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::form_urlencoded;
 
+use super::arrival::Arrival;
 use super::body::Fields;
 use super::cursor::{Cursors, Place};
 use super::id;
@@ -25,7 +26,7 @@ const DEFAULT_LIMIT: usize = 50;
 /// Most rows of a page.
 const MAX_LIMIT: usize = 200;
 
-/// The query of a listing, not judged yet. The route needs [`Cursors`] among its extensions.
+/// The query of a listing, not judged yet. The route needs [`Tools`](super::arrival::Tools).
 #[derive(Debug)]
 pub struct Query {
     cursors: Option<Cursors>,
@@ -38,7 +39,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let given = QueryObject::from_request_parts(parts, state).await?;
-        let cursors = parts.extensions.get::<Cursors>().cloned();
+        let cursors = Arrival::tools(&parts.extensions).map(|tools| tools.cursors.clone());
         Ok(Self { cursors, path: parts.uri.path().to_owned(), given })
     }
 }

@@ -4,15 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
+use axum::extract::{MatchedPath, Request};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use tracing::{Instrument, Level};
+use tracing::Level;
 
 use super::problem::{Problem, ProblemTrace};
 use super::problem_codes as codes;
-use super::request_meters::RequestMeters;
+use super::request_meters::{InFlight, RequestMeters};
 use crate::clock::Clock;
 use crate::ids::Ids;
 use crate::lifecycle::Tasks;
@@ -36,43 +35,52 @@ pub struct RequestLog {
     resolution: Arc<str>,
 }
 
+/// A request that has begun.
+#[derive(Debug)]
+pub struct Entry {
+    info: Arc<RequestInfo>,
+    begun: Instant,
+    in_flight: InFlight,
+}
+
 impl RequestLog {
     /// For one listener.
     pub fn new(clock: Clock, ids: Ids, tasks: Tasks, timeout: Duration) -> Self {
         Self { clock, ids, tasks, timeout, meters: RequestMeters::new(), resolution: "/{purl}".into() }
     }
-}
 
-/// The layer, for [`axum::middleware::from_fn_with_state`].
-pub async fn layer(State(log): State<RequestLog>, request: Request, next: Next) -> Response {
-    let id = accepted_id(request.headers()).unwrap_or_else(|| log.ids.uuid_v7(log.clock.now()).to_string());
-    let info = Arc::new(RequestInfo::new(id.clone()));
-    let route = request.extensions().get::<MatchedPath>();
-    let route: Arc<str> = route.map_or_else(|| Arc::clone(&log.resolution), |path| path.as_str().into());
-    let method = method_label(request.method());
-    let trace_id = trace_id(request.headers()).unwrap_or_default().to_owned();
-    let span = tracing::info_span!("request", request_id = %id, method, route = %route, trace_id = %trace_id);
-
-    let begun = Instant::now();
-    let in_flight = log.meters.begin();
-    let answer = tokio::time::timeout(log.timeout, next.run(request));
-    let answer = async { answer.await.unwrap_or_else(|_| timed_out().into_response()) };
-    let mut response = request::scope(Arc::clone(&info), answer).instrument(span.clone()).await;
-    drop(in_flight);
-
-    if let Ok(value) = HeaderValue::try_from(id) {
-        response.headers_mut().insert(X_REQUEST_ID.clone(), value);
+    /// Names a request and counts it as being answered.
+    pub fn begin(&self, request: &Request) -> Entry {
+        let headers = request.headers();
+        let id = accepted_id(headers).unwrap_or_else(|| self.ids.uuid_v7(self.clock.now()).to_string());
+        let route = request.extensions().get::<MatchedPath>();
+        let route = route.map_or_else(|| Arc::clone(&self.resolution), |path| path.as_str().into());
+        let trace_id = trace_id(headers).map(Into::into);
+        let info = RequestInfo::new(id, method_label(request.method()), route, trace_id);
+        Entry { info: Arc::new(info), begun: Instant::now(), in_flight: self.meters.begin() }
     }
-    if log.tasks.is_draining() {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+
+    /// Waits for the answer as long as the limit allows, and writes the line of the request.
+    pub async fn end(&self, entry: Entry, answer: impl Future<Output = Response>) -> Response {
+        let Entry { info, begun, in_flight } = entry;
+        let answered = async {
+            let answer = tokio::time::timeout(self.timeout, answer).await;
+            let mut response = answer.unwrap_or_else(|_| timed_out().into_response());
+            drop(in_flight);
+            if let Ok(value) = HeaderValue::from_str(&info.id) {
+                response.headers_mut().insert(X_REQUEST_ID.clone(), value);
+            }
+            if self.tasks.is_draining() {
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            let latency = begun.elapsed();
+            let status = response.status().as_u16();
+            self.meters.answered(&info.route, info.method, status, latency);
+            write_line(status, latency, &info, response.extensions().get::<ProblemTrace>());
+            response
+        };
+        request::scope(Arc::clone(&info), answered).await
     }
-    let latency = begun.elapsed();
-    let status = response.status();
-    log.meters.answered(&route, method, status.as_u16(), latency);
-    span.in_scope(|| {
-        write_line(status.as_u16(), latency, &info, response.extensions().get::<ProblemTrace>());
-    });
-    response
 }
 
 fn timed_out() -> Problem {

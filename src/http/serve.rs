@@ -2,22 +2,22 @@
 //! nor read their answer in time,
 //! and on a stop lets every connection finish what it is answering.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use metrics::gauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tower::ServiceExt;
 
-use super::client::Peer;
+use super::arrival::Arrival;
 use super::patience::Patience;
 use crate::lifecycle::Tasks;
 use crate::telemetry::metrics::HTTP_CONNECTIONS;
@@ -93,24 +93,29 @@ async fn attend(
     drop(slot);
 }
 
-type Connection = http1::Connection<TokioIo<Patience<TcpStream>>, TowerToHyperService<BoxedService>>;
-type BoxedService = tower::util::BoxCloneSyncService<
-    hyper::Request<Incoming>,
-    axum::response::Response,
-    std::convert::Infallible,
->;
+type Connection = http1::Connection<TokioIo<Patience<TcpStream>>, Routes>;
+
+/// The router, as one connection asks it.
+struct Routes {
+    router: Router,
+    peer: SocketAddr,
+}
+
+impl Service<hyper::Request<Incoming>> for Routes {
+    type Response = axum::response::Response;
+    type Error = Infallible;
+    type Future = RouteFuture<Infallible>;
+
+    fn call(&self, mut request: hyper::Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(Arrival { peer: Some(self.peer), ..Arrival::default() });
+        tower::Service::call(&mut self.router.clone(), request)
+    }
+}
 
 fn connection(stream: TcpStream, peer: SocketAddr, router: Router, limits: Limits) -> Connection {
     let _ = stream.set_nodelay(true);
-    let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
-        request.map(Body::new)
-    });
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
-        .serve_connection(
-            TokioIo::new(Patience::new(stream, limits.write_timeout)),
-            TowerToHyperService::new(BoxedService::new(service)),
-        )
+        .serve_connection(TokioIo::new(Patience::new(stream, limits.write_timeout)), Routes { router, peer })
 }

@@ -1,4 +1,4 @@
-//! Log lines as JSON, one object a line: time, level, the event's fields, and the span it belongs to. Written straight
+//! Log lines as JSON, one object a line: time, level, the event's fields, and the request it belongs to. Written straight
 //! into the line: a busy server writes one for every request, and what a line costs comes off what it can answer.
 
 use std::fmt::{self, Debug, Write};
@@ -6,28 +6,16 @@ use std::fmt::{self, Debug, Write};
 use time::OffsetDateTime;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
-use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::request::{self, RequestInfo};
 use crate::clock::Clock;
-
-/// Fields as members of an object, without its braces.
-#[derive(Debug)]
-pub struct Members;
 
 /// A whole line.
 #[derive(Debug)]
 pub struct Line(pub Clock);
-
-impl<'a> FormatFields<'a> for Members {
-    fn format_fields<R: RecordFields>(&self, writer: Writer<'a>, fields: R) -> fmt::Result {
-        let mut members = Visitor { writer, first: true, result: Ok(()) };
-        fields.record(&mut members);
-        members.result
-    }
-}
 
 impl<S, N> FormatEvent<S, N> for Line
 where
@@ -36,7 +24,7 @@ where
 {
     fn format_event(
         &self,
-        context: &FmtContext<'_, S, N>,
+        _: &FmtContext<'_, S, N>,
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
@@ -46,17 +34,20 @@ where
         let mut members = Visitor { writer: writer.by_ref(), first: false, result: Ok(()) };
         event.record(&mut members);
         members.result?;
-        if let Some(span) = context.lookup_current() {
-            writer.write_str(",\"span\":{\"name\":")?;
-            string(&mut writer, span.name())?;
-            let extensions = span.extensions();
-            if let Some(fields) = extensions.get::<FormattedFields<N>>().filter(|fields| !fields.is_empty()) {
-                write!(writer, ",{fields}")?;
-            }
-            writer.write_char('}')?;
-        }
+        request::with_current(|info| members_of(&mut writer, info)).unwrap_or(Ok(()))?;
         writer.write_str("}\n")
     }
+}
+
+/// The request that the line is about.
+fn members_of(writer: &mut Writer<'_>, info: &RequestInfo) -> fmt::Result {
+    let trace_id = info.trace_id.as_deref().map(|trace_id| ("trace_id", trace_id));
+    let facts = [("request_id", info.id.as_str()), ("method", info.method), ("route", &info.route)];
+    for (name, value) in facts.into_iter().chain(trace_id) {
+        write!(writer, ",\"{name}\":")?;
+        string(writer, value)?;
+    }
+    Ok(())
 }
 
 struct Visitor<'a> {
@@ -185,7 +176,6 @@ mod tests {
     fn line(log: impl FnOnce()) -> Value {
         let lines = Lines::default();
         let layer = tracing_subscriber::fmt::layer()
-            .fmt_fields(Members)
             .event_format(Line(Clock::frozen(datetime!(2026-05-01 02:03:04.000_056 UTC))))
             .with_writer(lines.clone());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), log);
@@ -194,17 +184,28 @@ mod tests {
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
+    fn info(id: &str) -> Arc<RequestInfo> {
+        Arc::new(RequestInfo::new(id.to_owned(), "GET", "/{purl}".into(), Some("4bf9".to_owned())))
+    }
+
     #[test]
-    fn a_line_has_time_level_fields_and_the_span() {
+    fn a_line_has_time_level_and_fields() {
         let line = line(|| {
-            let span = tracing::info_span!("request", method = "GET", number = 7_u64);
-            span.in_scope(|| {
-                tracing::warn!(status = 200_u16, ratio = 0.5, nothing = f64::NAN, ok = true, "said");
-            });
+            tracing::warn!(status = 200_u16, ratio = 0.5, nothing = f64::NAN, ok = true, "said");
         });
         let expected = json!({
             "timestamp": "2026-05-01T02:03:04.000056Z", "level": "WARN", "message": "said", "status": 200,
-            "ratio": 0.5, "nothing": null, "ok": true, "span": {"name": "request", "method": "GET", "number": 7},
+            "ratio": 0.5, "nothing": null, "ok": true,
+        });
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn a_line_of_a_request_names_it() {
+        let line = line(|| request::scoped(info("7"), || tracing::info!("said")));
+        let expected = json!({
+            "timestamp": "2026-05-01T02:03:04.000056Z", "level": "INFO", "message": "said",
+            "request_id": "7", "method": "GET", "route": "/{purl}", "trace_id": "4bf9",
         });
         assert_eq!(line, expected);
     }
@@ -213,12 +214,11 @@ mod tests {
         #[test]
         fn whatever_a_field_holds_the_line_is_json_and_holds_it(text in ".*") {
             let line = line(|| {
-                let span = tracing::info_span!("request", text = %text);
-                span.in_scope(|| tracing::info!(field = text.as_str(), debug = ?text));
+                request::scoped(info(&text), || tracing::info!(field = text.as_str(), debug = ?text));
             });
             prop_assert_eq!(&line["field"], &json!(text));
             prop_assert_eq!(&line["debug"], &json!(format!("{text:?}")));
-            prop_assert_eq!(&line["span"]["text"], &json!(text));
+            prop_assert_eq!(&line["request_id"], &json!(text));
         }
     }
 }

@@ -7,8 +7,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use super::json;
 use super::request::SqlxStatements;
+use super::{json, text};
 use crate::clock::Clock;
 use crate::config;
 
@@ -19,9 +19,9 @@ pub fn install(log: &config::Log) {
     let json = log.format == "json" || (log.format == "auto" && !terminal);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     let lines = if json {
-        lines.fmt_fields(json::Members).event_format(json::Line(Clock::system())).with_filter(filter).boxed()
+        lines.event_format(json::Line(Clock::system())).with_filter(filter).boxed()
     } else {
-        lines.with_ansi(terminal).compact().with_filter(filter).boxed()
+        lines.with_ansi(terminal).compact().fmt_fields(text::Fields).with_filter(filter).boxed()
     };
     let statements =
         SqlxStatements.with_filter(Targets::new().with_target("sqlx::query", LevelFilter::DEBUG));

@@ -4,3 +4,4 @@ pub mod json;
 pub mod logging;
 pub mod metrics;
 pub mod request;
+mod text;

@@ -14,18 +14,26 @@ tokio::task_local! {
 }
 
 /// Facts of one request, gathered while it is answered.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RequestInfo {
-    id: String,
+    /// Its id: the client's, or made here.
+    pub id: String,
+    /// Its method, as a label.
+    pub method: &'static str,
+    /// The route that it took.
+    pub route: Arc<str>,
+    /// Of a W3C `traceparent`.
+    pub trace_id: Option<String>,
     tenant_id: AtomicI64,
     statements: AtomicU32,
     database_micros: AtomicU64,
 }
 
 impl RequestInfo {
-    /// Facts of the request with this id.
-    pub fn new(id: String) -> Self {
-        Self { id, ..Self::default() }
+    /// What is known before it is answered.
+    pub fn new(id: String, method: &'static str, route: Arc<str>, trace_id: Option<String>) -> Self {
+        let (tenant_id, statements, database_micros) = Default::default();
+        Self { id, method, route, trace_id, tenant_id, statements, database_micros }
     }
 
     /// The tenant, once a key or token has named it.
@@ -45,9 +53,20 @@ pub async fn scope<F: Future>(info: Arc<RequestInfo>, future: F) -> F::Output {
     CURRENT.scope(info, future).await
 }
 
+/// Runs `act` as a part of the answer to this request.
+#[cfg(test)]
+pub fn scoped<T>(info: Arc<RequestInfo>, act: impl FnOnce() -> T) -> T {
+    CURRENT.sync_scope(info, act)
+}
+
 /// The id of the request that this task answers.
 pub fn current_id() -> Option<String> {
     CURRENT.try_with(|info| info.id.clone()).ok()
+}
+
+/// Shows the facts of the request that this task answers; None outside of requests.
+pub fn with_current<T>(show: impl FnOnce(&RequestInfo) -> T) -> Option<T> {
+    CURRENT.try_with(|info| show(info)).ok()
 }
 
 /// Notes whose request this is.

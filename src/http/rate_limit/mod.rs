@@ -10,8 +10,7 @@ mod table;
 
 use std::sync::{Arc, OnceLock};
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
+use axum::extract::{MatchedPath, Request};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use metrics::counter;
@@ -20,6 +19,7 @@ use uuid::Uuid;
 pub use self::gcra::Policy;
 use self::gcra::Standing;
 use self::table::Table;
+use super::arrival::Arrival;
 use super::auth::bearer;
 use super::client::{self, Block};
 use super::problem::Problem;
@@ -57,7 +57,7 @@ struct Inner {
     claims: Table<Claim>,
 }
 
-/// A request with a credential: travels in its extensions, so that whoever finds the credential right can count it.
+/// A request with a key: travels in its [`Arrival`], so that whoever finds the key right can count it.
 #[derive(Clone, Debug)]
 pub struct Visit {
     limits: RateLimits,
@@ -123,38 +123,54 @@ fn tighter(both: [Option<Standing>; 2]) -> Option<Standing> {
     both.into_iter().flatten().min_by_key(|standing| (!standing.is_refused(), standing.left))
 }
 
-/// The layer, for [`axum::middleware::from_fn_with_state`]. It needs the request's peer for what it limits by address;
-/// without one (requests that come over no connection) only keys are limited.
-pub async fn layer(State(limits): State<RateLimits>, mut request: Request, next: Next) -> Response {
-    let claim = bearer(request.headers()).map(limits.0.recognise);
-    let address = client::address(request.extensions(), request.headers(), &limits.0.trusted);
-    let block = address.map(Block::of);
-    let known_route = request.extensions().get::<MatchedPath>().is_some();
-    match (claim, block) {
-        (None, Some(block)) if known_route && !request.method().is_safe() => {
-            let standing = limits.0.addresses.take(block, limits.0.clock.monotonic());
-            match standing.filter(Standing::is_refused) {
-                Some(standing) => refused(&standing),
-                None => with_headers(next.run(request).await, standing.as_ref()),
-            }
+/// A request on its way through the limits.
+#[derive(Debug)]
+pub struct Pass {
+    credential: Option<(Claim, Option<Block>)>,
+    visit: Option<Visit>,
+    standing: Option<Standing>,
+}
+
+impl RateLimits {
+    /// Judges a request before its handler does; the answer, if it is refused. It needs the request's peer for what it
+    /// limits by address; without one (requests that come over no connection) only keys are limited.
+    pub fn enter(&self, request: &mut Request) -> Result<Pass, Response> {
+        let claim = bearer(request.headers()).map(self.0.recognise);
+        let address = client::address(request.extensions(), request.headers(), &self.0.trusted);
+        let block = address.map(Block::of);
+        let Some(claim) = claim else {
+            let known_route = request.extensions().get::<MatchedPath>().is_some();
+            let counted = block.filter(|_| known_route && !request.method().is_safe());
+            let standing = counted.and_then(|block| self.0.addresses.take(block, self.0.clock.monotonic()));
+            return match standing {
+                Some(standing) if standing.is_refused() => Err(refused(&standing)),
+                standing => Ok(Pass { credential: None, visit: None, standing }),
+            };
+        };
+        if let Some(standing) = block.and_then(|block| self.find_distrust(claim, block)) {
+            return Err(refused(&standing));
         }
-        (None, _) => next.run(request).await,
-        (Some(claim), block) => {
-            if let Some(standing) = block.and_then(|block| limits.find_distrust(claim, block)) {
-                return refused(&standing);
-            }
-            let visit = Visit { limits: limits.clone(), standing: Arc::default() };
-            request.extensions_mut().insert(visit.clone());
-            let response = next.run(request).await;
-            if response.status() != StatusCode::UNAUTHORIZED {
-                return with_headers(response, visit.standing.get().and_then(Option::as_ref));
-            }
-            let standing = block.and_then(|block| limits.count_failure(claim, block));
-            match standing.filter(Standing::is_refused) {
-                Some(standing) => refused(&standing),
-                None => with_headers(response, standing.as_ref()),
-            }
+        let mut pass = Pass { credential: Some((claim, block)), visit: None, standing: None };
+        if matches!(claim, Claim::Key(_)) {
+            let visit = Visit { limits: self.clone(), standing: Arc::default() };
+            request.extensions_mut().get_or_insert_default::<Arrival>().visit = Some(visit.clone());
+            pass.visit = Some(visit);
         }
+        Ok(pass)
+    }
+
+    /// Counts what the handler found wrong, and tells the client where it stands.
+    pub fn leave(&self, pass: Pass, response: Response) -> Response {
+        let standing = match pass.credential {
+            Some((claim, Some(block))) if response.status() == StatusCode::UNAUTHORIZED => {
+                match self.count_failure(claim, block) {
+                    Some(standing) if standing.is_refused() => return refused(&standing),
+                    standing => standing,
+                }
+            }
+            _ => pass.visit.and_then(|visit| visit.standing.get().copied().flatten()).or(pass.standing),
+        };
+        with_headers(response, standing.as_ref())
     }
 }
 
