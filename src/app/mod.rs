@@ -44,7 +44,7 @@ use crate::tenancy::key::ApiKey;
 use crate::tenancy::{self, KEYS_TOPIC, Keys, Tenancy};
 use crate::voting::cast::Casting;
 use crate::voting::known::KnownPolls;
-use crate::voting::token::PresentedToken;
+use crate::voting::token::claimed;
 use crate::voting::{self, Voting};
 
 /// Everything that a process serves with.
@@ -102,8 +102,15 @@ impl App {
         let writer = Writer::new(&db, &ids, &tasks, &turns, bounds, quotas.of(Quota::Names));
         let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns, bounds);
         let known_polls = KnownPolls::new(config.cache.voters);
-        let voting =
-            Voting { db: db.clone(), clock: clock.clone(), ids: ids.clone(), quotas, casting, known_polls };
+        let parts = voting::Parts {
+            db: db.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            quotas,
+            casting,
+            known_polls,
+        };
+        let voting = Voting::new(parts);
         let (pool, kinds) = (db.management().clone(), job_kinds(voting.clone()));
         let jobs = Worker::new(pool, kinds, ids.clone(), tasks.clone(), Pace::default());
         let hearing = Hearing::new();
@@ -252,11 +259,10 @@ impl App {
 
 /// What a bearer token claims to be.
 fn recognise(token: &str) -> Claim {
-    match (ApiKey::parse(token), PresentedToken::parse(token)) {
-        (Some(key), _) => Claim::Key(key.id()),
-        (_, Some(token)) => Claim::Participant(token.tenant_id, token.participant_id),
-        _ => Claim::Nothing,
+    if let Some((tenant_id, participant_id)) = claimed(token) {
+        return Claim::Participant(tenant_id, participant_id);
     }
+    ApiKey::parse(token).map_or(Claim::Nothing, |key| Claim::Key(key.id()))
 }
 
 fn set(gauge: &metrics::Gauge, value: usize) {

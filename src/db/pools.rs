@@ -68,15 +68,17 @@ impl PoolSettings {
 
 /// The two pools. Cheap to clone.
 #[derive(Clone)]
-pub struct Db {
+pub struct Db(Arc<Pools>);
+
+struct Pools {
     management: PgPool,
     hot: Pool,
-    target: Arc<Target>,
+    target: Target,
 }
 
 impl std::fmt::Debug for Db {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Db").field("hot", &self.hot.status()).finish_non_exhaustive()
+        f.debug_struct("Db").field("hot", &self.0.hot.status()).finish_non_exhaustive()
     }
 }
 
@@ -110,56 +112,57 @@ impl Db {
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .build()?;
-        Ok(Self { management, hot, target: Arc::new(target.clone()) })
+        Ok(Self(Arc::new(Pools { management, hot, target: target.clone() })))
     }
 
     /// The pool of management and listings (sqlx).
     pub fn management(&self) -> &PgPool {
-        &self.management
+        &self.0.management
     }
 
     /// A transaction of management, at the isolation that every write protocol needs.
     pub async fn begin(&self) -> Result<Transaction<'static, Postgres>, Error> {
-        Ok(self.management.begin_with(BEGIN).await?)
+        Ok(self.0.management.begin_with(BEGIN).await?)
     }
 
     /// A connection of the hot path (tokio-postgres).
     pub async fn hot(&self) -> Result<Object, Error> {
-        Ok(self.hot.get().await?)
+        Ok(self.0.hot.get().await?)
     }
 
     /// Most connections of the hot path.
     pub fn hot_connections(&self) -> usize {
-        self.hot.status().max_size
+        self.0.hot.status().max_size
     }
 
     /// Where the database is, for the one connection that is in no pool.
     pub fn target(&self) -> &Target {
-        &self.target
+        &self.0.target
     }
 
     /// Connections: (pool, open, idle, callers waiting).
     pub fn status(&self) -> [(&'static str, usize, usize, usize); 2] {
-        let hot = self.hot.status();
-        let open = usize::try_from(self.management.size()).unwrap_or(usize::MAX);
-        [("hot", hot.size, hot.available, hot.waiting), ("management", open, self.management.num_idle(), 0)]
+        let hot = self.0.hot.status();
+        let open = usize::try_from(self.0.management.size()).unwrap_or(usize::MAX);
+        [("hot", hot.size, hot.available, hot.waiting), ("management", open, self.0.management.num_idle(), 0)]
     }
 
     /// The pools whose connections are all in use.
     pub fn full_pools(&self) -> Vec<&'static str> {
-        let hot = self.hot.status();
-        let (management, most) = (self.management.size(), self.management.options().get_max_connections());
+        let hot = self.0.hot.status();
+        let (management, most) =
+            (self.0.management.size(), self.0.management.options().get_max_connections());
         let full = [
             ("hot", hot.available == 0 && hot.size == hot.max_size),
-            ("management", self.management.num_idle() == 0 && management == most),
+            ("management", self.0.management.num_idle() == 0 && management == most),
         ];
         full.into_iter().filter(|(_, full)| *full).map(|(pool, _)| pool).collect()
     }
 
     /// Closes both pools; connections in use are closed when they come back.
     pub async fn close(&self) {
-        self.hot.close();
-        self.management.close().await;
+        self.0.hot.close();
+        self.0.management.close().await;
     }
 }
 

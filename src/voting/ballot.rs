@@ -57,6 +57,13 @@ pub struct StoredBallot {
     pub actor_key: Option<Uuid>,
 }
 
+impl StoredBallot {
+    /// Where in the log it stands, and since when.
+    pub fn place(&self) -> (i64, OffsetDateTime) {
+        (self.index, self.cast_at)
+    }
+}
+
 /// Who cast it, as the record knows the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signatory {
@@ -81,16 +88,27 @@ pub struct Receipt {
 
 impl Receipt {
     /// The receipt of a stored ballot; the same for every reading of it.
-    pub fn new(poll_id: i64, round: i32, signatory: Signatory, ballot: &StoredBallot) -> Self {
+    pub fn new((poll_id, round): (i64, i32), signatory: Signatory, ballot: &StoredBallot) -> Self {
         let event = event_of((poll_id, round), signatory, ballot.actor_key, &ballot.choice);
+        Self::of_event((poll_id, round), event.body, &ballot.event_hash, &ballot.choice, ballot.place())
+    }
+
+    /// The receipt of a ballot whose event is at hand.
+    pub fn of_event(
+        (poll_id, round): (i64, i32),
+        event: String,
+        event_hash: &[u8],
+        choice: &[i64],
+        (index, cast_at): (i64, OffsetDateTime),
+    ) -> Self {
         Self {
             poll: poll_id.to_string(),
             round,
-            index: ballot.index,
-            event_hash: hex(&ballot.event_hash),
-            event: event.body,
-            options: ballot.choice.iter().map(ToString::to_string).collect(),
-            cast_at: instant_text(ballot.cast_at),
+            index,
+            event_hash: hex(event_hash),
+            event,
+            options: choice.iter().map(ToString::to_string).collect(),
+            cast_at: instant_text(cast_at),
         }
     }
 

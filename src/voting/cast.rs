@@ -3,10 +3,14 @@
 //!
 //! Validation and eligibility come before (`known`, `standing`, `eligibility`); nothing here decides who may vote.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use deadpool_postgres::Object;
 use futures_util::future::join3;
+use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -90,14 +94,14 @@ const INSERT_BALLOTS: Statement = Statement {
             UPDATE polls SET record_size = record_size + (SELECT count(*) FROM stored)
             WHERE tenant_id = $1 AND poll_id = $2 AND EXISTS (SELECT FROM stored)
         )
-        SELECT participant_id, event_index, cast_at, NULL::bytea AS event_hash, NULL::jsonb AS choice,
-               NULL::text AS idempotency_key, NULL::uuid AS actor_key, NULL::text AS state, NULL::boolean AS meeting_suspended,
+        SELECT participant_id, event_index, cast_at, NULL::text AS state, NULL::bytea AS event_hash, NULL::jsonb AS choice,
+               NULL::text AS idempotency_key, NULL::uuid AS actor_key, NULL::boolean AS meeting_suspended,
                NULL::boolean AS past_deadline, NULL::bigint AS generation, NULL::boolean AS held
         FROM stored
         UNION ALL
-        SELECT i.participant_id, i.before_index, i.before_at, i.before_hash, i.before_choice, i.before_key,
-               i.before_actor,
-               guard.state, guard.meeting_suspended, guard.past_deadline, guard.generation, guard.holds
+        SELECT i.participant_id, i.before_index, i.before_at, guard.state, i.before_hash, i.before_choice,
+               i.before_key, i.before_actor,
+               guard.meeting_suspended, guard.past_deadline, guard.generation, guard.holds
         FROM guard CROSS JOIN judged i WHERE NOT i.admitted",
     types: &[
         Type::INT8,
@@ -115,8 +119,8 @@ const INSERT_BALLOTS: Statement = Statement {
 /// What became of one item of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Stored; it counts.
-    Accepted(StoredBallot),
+    /// Stored; it counts. Its place in the round's log, and when by the database's clock.
+    Accepted(i64, OffsetDateTime),
     /// The voter's earlier ballot stands. Only said of what was judged at the current generation.
     Before(StoredBallot),
     /// The poll is closed or its deadline has passed.
@@ -137,7 +141,7 @@ pub struct Casting;
 
 impl Work for Casting {
     type Key = PollKey;
-    type Item = Cast;
+    type Item = Arc<Cast>;
     type Verdict = Verdict;
 
     const NAME: &'static str = "ballots";
@@ -146,18 +150,23 @@ impl Work for Casting {
         key.0
     }
 
-    fn bytes(cast: &Cast) -> usize {
+    fn bytes(cast: &Arc<Cast>) -> usize {
         size_of::<Cast>()
             + size_of_val(cast.choice.as_slice())
             + cast.event.body.len()
             + cast.idempotency_key.as_ref().map_or(0, String::len)
     }
 
-    fn operations(cast: &Cast) -> Option<[u64; 2]> {
+    fn operations(cast: &Arc<Cast>) -> Option<[u64; 2]> {
         Some([cast.participant_id.cast_unsigned(); 2])
     }
 
-    async fn run(&self, client: Object, key: &PollKey, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {
+    async fn run(
+        &self,
+        client: Object,
+        key: &PollKey,
+        items: &[Arc<Cast>],
+    ) -> Result<Vec<Verdict>, db::Error> {
         cast_batch(client, *key, items).await
     }
 }
@@ -165,15 +174,19 @@ impl Work for Casting {
 /// Stores a batch on one poll, under its lock, in one transaction; one verdict for each item, in order. Of two items
 /// of one participant the first is stored and the second is to be judged again, as are those judged at an earlier
 /// generation than others: generations only grow.
-pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<Vec<Verdict>, db::Error> {
-    let (tenant_id, poll_id) = key;
+pub async fn cast_batch<C: Borrow<Cast>>(
+    client: Object,
+    (tenant_id, poll_id): PollKey,
+    items: &[C],
+) -> Result<Vec<Verdict>, db::Error> {
+    let items: Vec<&Cast> = items.iter().map(Borrow::borrow).collect();
     let lock = LOCK_POLL.prepare(&client).await?;
     let insert = INSERT_BALLOTS.prepare(&client).await?;
 
     let generation = items.iter().map(|item| item.generation).max().unwrap_or_default();
     let mut places = HashMap::with_capacity(items.len());
     let mut sent = Vec::with_capacity(items.len());
-    for (place, item) in items.iter().enumerate() {
+    for (place, item) in items.iter().copied().enumerate() {
         if item.generation == generation && !places.contains_key(&item.participant_id) {
             places.insert(item.participant_id, place);
             sent.push(item);
@@ -219,30 +232,29 @@ pub async fn cast_batch(client: Object, key: PollKey, items: &[Cast]) -> Result<
     let absent = if rows.is_empty() { Verdict::NotOpen } else { Verdict::Stale };
     let mut verdicts = vec![absent; items.len()];
     for row in &rows {
-        let participant_id: i64 = row.try_get("participant_id")?;
+        // RETURNING's order means nothing: rows are matched to items by participant.
+        let participant_id: i64 = row.try_get(PARTICIPANT)?;
         let place = places.get(&participant_id).ok_or_else(|| unexpected("a row for nobody"))?;
-        verdicts[*place] = verdict(row, &items[*place])?;
+        verdicts[*place] = verdict(row, items[*place].generation)?;
     }
     Ok(verdicts)
 }
 
-/// RETURNING's order means nothing: rows are matched to items by participant.
-fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
-    let Some(state) = row.try_get::<_, Option<&str>>("state")? else {
-        return Ok(Verdict::Accepted(StoredBallot {
-            index: row.try_get("event_index")?,
-            event_hash: item.event.hash.to_vec(),
-            cast_at: row.try_get("cast_at")?,
-            choice: item.choice.clone(),
-            idempotency_key: item.idempotency_key.clone(),
-            actor_key: item.actor_key,
-        }));
+/// Columns that every row is read by: by number, because a name is searched for.
+const PARTICIPANT: usize = 0;
+const INDEX: usize = 1;
+const CAST_AT: usize = 2;
+const STATE: usize = 3;
+
+fn verdict(row: &Row, judged_at: i64) -> Result<Verdict, db::Error> {
+    let Some(state) = row.try_get::<_, Option<&str>>(STATE)? else {
+        return Ok(Verdict::Accepted(row.try_get(INDEX)?, row.try_get(CAST_AT)?));
     };
     let generation: i64 = row.try_get("generation")?;
     if let Some(ballot) = ballot_of(row)? {
         // A ballot is shown to its voter alone, and whether this is the voter still, the judgement cannot say any more: the
         // token may have been replaced since.
-        return Ok(if generation == item.generation { Verdict::Before(ballot) } else { Verdict::Stale });
+        return Ok(if generation == judged_at { Verdict::Before(ballot) } else { Verdict::Stale });
     }
     if row.try_get("held")? {
         return Ok(Verdict::OptionFull);
@@ -252,15 +264,21 @@ fn verdict(row: &Row, item: &Cast) -> Result<Verdict, db::Error> {
         PollState::Draft | PollState::Cancelled => Verdict::NotOpen,
         PollState::Open if row.try_get("past_deadline")? => Verdict::Closed,
         PollState::Open if row.try_get("meeting_suspended")? => Verdict::Suspended,
-        PollState::Open if generation != item.generation => Verdict::Stale,
+        PollState::Open if generation != judged_at => Verdict::Stale,
         PollState::Open => return Err(unexpected("a ballot refused for no reason")),
     })
 }
 
 /// A choice as stored: ids are digits, so no escaping is needed.
 fn choice_text(option_ids: &[i64]) -> String {
-    let quoted: Vec<String> = option_ids.iter().map(|id| format!("\"{id}\"")).collect();
-    format!("[{}]", quoted.join(","))
+    let mut text = String::with_capacity(2 + option_ids.len() * 12);
+    for (place, option_id) in option_ids.iter().enumerate() {
+        let before = if place == 0 { '[' } else { ',' };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{before}\"{option_id}\"");
+    }
+    text.push_str(if text.is_empty() { "[]" } else { "]" });
+    text
 }
 
 fn unexpected(what: &str) -> db::Error {

@@ -180,7 +180,7 @@ pub fn judge_repeat(
     actor_key: Option<Uuid>,
     submission: &Submission,
 ) -> Judgement {
-    let receipt = Receipt::new(poll_id, round, signatory, stored);
+    let receipt = Receipt::new((poll_id, round), signatory, stored);
     let same_person = stored.actor_key == actor_key;
     if !same_person
         || submission.idempotency_key.is_none()

@@ -27,6 +27,9 @@ pub mod weight;
 
 pub use api::{ROUTES, router};
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use self::cast::Casting;
 use self::known::KnownPolls;
 use crate::clock::Clock;
@@ -37,9 +40,28 @@ use crate::db::quota::Defaults;
 use crate::db::statement::Statement;
 use crate::ids::Ids;
 
-/// What voting works with; its methods are the operations, one transaction each.
+/// Voting; its methods are the operations, one transaction each. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Voting {
+pub struct Voting(Arc<Parts>);
+
+impl Voting {
+    /// Voting with these.
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for Voting {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What voting works with.
+#[derive(Debug)]
+pub struct Parts {
     /// The database.
     pub db: Db,
     /// For times that judge nothing; deadlines go by the database's clock.

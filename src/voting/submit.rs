@@ -4,10 +4,14 @@
 //! It decides nothing by itself: `eligibility` judges and `cast` has the guard. Memory only ever says yes; a ballot
 //! that it would refuse is judged by what the database says now.
 
+use std::sync::Arc;
+
 use super::Voting;
 use super::ballot::Receipt;
 use super::cast::Verdict;
-use super::eligibility::{Judgement, PollStanding, Refusal, Submission, VoterStanding, judge, judge_repeat};
+use super::eligibility::{
+    Cast, Judgement, PollStanding, Refusal, Submission, VoterStanding, judge, judge_repeat,
+};
 use super::standing::Standing;
 use super::token::PresentedToken;
 use crate::db;
@@ -55,8 +59,9 @@ impl Voting {
                 }
                 && let Judgement::Cast(cast) = judge(known.standing(), &voter, submission.clone())
             {
-                let verdict = self.casting.submit(&key, cast).await?;
-                if let Some(answer) = answer_of(known.standing(), &voter, submission, verdict)? {
+                let cast = Arc::new(cast);
+                let verdict = self.casting.submit(&key, Arc::clone(&cast)).await?;
+                if let Some(answer) = answer_of(known.standing(), &voter, submission, (cast, verdict))? {
                     return Ok(answer);
                 }
                 seen = Some(known.standing().generation);
@@ -74,10 +79,10 @@ impl Voting {
             let cast = match judge(&poll, &voter, submission.clone()) {
                 Judgement::Replay(receipt) => return Ok(Answer::Replayed(receipt)),
                 Judgement::Refused(refusal) => return Ok(Answer::Refused(refusal)),
-                Judgement::Cast(cast) => cast,
+                Judgement::Cast(cast) => Arc::new(cast),
             };
-            let verdict = self.casting.submit(&key, cast).await?;
-            if let Some(answer) = answer_of(&poll, &voter, submission, verdict)? {
+            let verdict = self.casting.submit(&key, Arc::clone(&cast)).await?;
+            if let Some(answer) = answer_of(&poll, &voter, submission, (cast, verdict))? {
                 return Ok(answer);
             }
         }
@@ -90,13 +95,15 @@ fn answer_of(
     poll: &PollStanding,
     voter: &VoterStanding,
     submission: &Submission,
-    verdict: Verdict,
+    (cast, verdict): (Arc<Cast>, Verdict),
 ) -> Result<Option<Answer>, db::Error> {
     let signatory = voter.signatory.ok_or_else(|| unexpected("a judged voter without weight"))?;
     Ok(Some(match verdict {
         Verdict::Stale => return Ok(None),
-        Verdict::Accepted(ballot) => {
-            Answer::Accepted(Receipt::new(poll.poll_id, poll.round, signatory, &ballot))
+        Verdict::Accepted(index, cast_at) => {
+            let Cast { choice, event, .. } = Arc::unwrap_or_clone(cast);
+            let round = (poll.poll_id, poll.round);
+            Answer::Accepted(Receipt::of_event(round, event.body, &event.hash, &choice, (index, cast_at)))
         }
         Verdict::Before(ballot) => {
             match judge_repeat((poll.poll_id, poll.round), signatory, &ballot, voter.actor_key(), submission)

@@ -61,15 +61,8 @@ pub struct PresentedToken {
 impl PresentedToken {
     /// Reads a token; `None` when it cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.strip_prefix(PREFIX)?.splitn(3, '_');
-        let tenant_id = parse_id(parts.next()?)?;
-        let participant_id = parse_id(parts.next()?)?;
-        let secret = URL_SAFE_NO_PAD.decode(parts.next()?).ok()?;
-        (secret.len() == SECRET_BYTES).then(|| Self {
-            tenant_id,
-            participant_id,
-            sha256: Sha256::digest(text).into(),
-        })
+        let (tenant_id, participant_id) = claimed(text)?;
+        Some(Self { tenant_id, participant_id, sha256: Sha256::digest(text).into() })
     }
 
     /// Whether this is the token whose hash is stored; takes the same time whatever differs.
@@ -78,10 +71,20 @@ impl PresentedToken {
     }
 }
 
+/// The tenant and the participant that a text in the form of a token names.
+pub fn claimed(text: &str) -> Option<(i64, i64)> {
+    let mut parts = text.strip_prefix(PREFIX)?.splitn(3, '_');
+    let tenant_id = parse_id(parts.next()?)?;
+    let participant_id = parse_id(parts.next()?)?;
+    let mut secret = [0; SECRET_BYTES + 2];
+    let length = URL_SAFE_NO_PAD.decode_slice(parts.next()?, &mut secret).ok()?;
+    (length == SECRET_BYTES).then_some((tenant_id, participant_id))
+}
+
 /// A positive id in its one decimal form: no sign, no leading zero.
 fn parse_id(text: &str) -> Option<i64> {
-    let id: i64 = text.parse().ok()?;
-    (id > 0 && id.to_string() == text).then_some(id)
+    let canonical = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|id| canonical && *id > 0)
 }
 
 #[cfg(test)]

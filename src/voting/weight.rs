@@ -72,7 +72,7 @@ impl Weight {
 
 impl fmt::Display for Weight {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Amount::from(*self).fmt(out)
+        write!(out, "{}.{:06}", self.0 / MICROS_A_VOTE, self.0 % MICROS_A_VOTE)
     }
 }
 

@@ -20,10 +20,16 @@ mod root;
 mod routes;
 mod schemas;
 
+use std::convert::Infallible;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler as _;
+use axum::response::Response;
 use axum::routing::get;
+use tower::Service;
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -34,9 +40,21 @@ use crate::purl::write::Writer;
 
 pub use routes::{RESOLUTION, ROUTES};
 
-/// What the routes of this feature need.
+/// What the routes of this feature need. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Purls {
+pub struct Purls(Arc<Parts>);
+
+impl Deref for Purls {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What they need.
+#[derive(Debug)]
+pub struct Parts {
     /// The database.
     pub db: Db,
     /// The time.
@@ -48,7 +66,7 @@ pub struct Purls {
     /// How users reach this server: scheme and host, without a final slash.
     pub origin: Arc<str>,
     /// The same, as what no target may point at.
-    pub own: Arc<OwnAddress>,
+    pub own: OwnAddress,
     /// What tenants may have that have no quotas of their own.
     pub quotas: Defaults,
 }
@@ -63,8 +81,8 @@ impl Purls {
         origin: &str,
         quotas: Defaults,
     ) -> Self {
-        let own = Arc::new(OwnAddress::new(origin));
-        Self { db, clock, resolver, writer, origin: origin.into(), own, quotas }
+        let own = OwnAddress::new(origin);
+        Self(Arc::new(Parts { db, clock, resolver, writer, origin: origin.into(), own, quotas }))
     }
 }
 
@@ -85,6 +103,9 @@ pub fn router(state: Purls) -> Router {
 }
 
 /// Resolution: the fallback for every path that no route takes.
-pub fn resolution(state: Purls) -> Router {
-    Router::new().fallback(root::resolve).with_state(state)
+pub fn resolution(
+    state: Purls,
+) -> impl Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static
+{
+    root::resolve.with_state(state)
 }

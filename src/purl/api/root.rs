@@ -42,13 +42,14 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
             .into_response(),
     };
     if matches!(method, Method::GET | Method::HEAD) {
-        let outcome = match response.status().as_u16() {
-            300..=399 => "redirect",
-            410 => "gone",
-            400..=499 => "not_found",
-            _ => "unavailable",
+        // Labels that are written out are looked up without being put together.
+        let counter = match response.status().as_u16() {
+            300..=399 => counter!(RESOLUTIONS, "outcome" => "redirect"),
+            410 => counter!(RESOLUTIONS, "outcome" => "gone"),
+            400..=499 => counter!(RESOLUTIONS, "outcome" => "not_found"),
+            _ => counter!(RESOLUTIONS, "outcome" => "unavailable"),
         };
-        counter!(RESOLUTIONS, "outcome" => outcome).increment(1);
+        counter.increment(1);
     }
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -27,7 +27,7 @@ pub async fn read(
     let (Some(signatory), Some(ballot)) = (voter.signatory, voter.ballot) else {
         return Err(Problem::not_found());
     };
-    let receipt = Receipt::new(poll_id, poll.round, signatory, &ballot);
+    let receipt = Receipt::new((poll_id, poll.round), signatory, &ballot);
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(receipt)).into_response())
 }
 

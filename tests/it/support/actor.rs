@@ -1,12 +1,12 @@
 //! Somebody who calls the API.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
 use axum::body::Body;
 use http::{Method, Request, header};
 use http_body_util::BodyExt;
-use resolute::http::client::Peer;
+use resolute::http::arrival::Arrival;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -18,7 +18,7 @@ pub struct Actor {
     router: Router,
     token: Option<String>,
     headers: Vec<(String, String)>,
-    peer: Option<Peer>,
+    peer: Option<SocketAddr>,
 }
 
 impl Actor {
@@ -41,7 +41,7 @@ impl Actor {
 
     /// The same caller, connected from this address.
     pub fn at(&self, address: &str) -> Self {
-        let peer = Peer((address.parse::<IpAddr>().expect("an address"), 50_000).into());
+        let peer = (address.parse::<IpAddr>().expect("an address"), 50_000).into();
         Self { peer: Some(peer), ..self.clone() }
     }
 
@@ -90,7 +90,7 @@ impl Actor {
             request = request.header(header::CONTENT_TYPE, "application/json");
         }
         if let Some(peer) = self.peer {
-            request = request.extension(peer);
+            request = request.extension(Arrival { peer: Some(peer), ..Arrival::default() });
         }
         let request = request.body(body.map_or_else(Body::empty, Body::from)).expect("a request");
         let response = self.router.clone().oneshot(request).await.expect("infallible");

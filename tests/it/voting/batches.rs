@@ -67,13 +67,13 @@ async fn one_poison_item_in_a_hundred_costs_the_others_nothing() {
     let casting = &app.app.voting.casting;
     let cast = async |item| {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        casting.submit(&key, item).await
+        casting.submit(&key, Arc::new(item)).await
     };
     let (answers, ()) =
         join(join_all(items.into_iter().map(cast)), held(&app, &poll, Duration::from_millis(300))).await;
     for (at, answer) in answers.iter().enumerate() {
         match answer {
-            Ok(Verdict::Accepted(_)) => assert_ne!(at, 37),
+            Ok(Verdict::Accepted(..)) => assert_ne!(at, 37),
             Err(db::Error::CheckViolation { constraint }) => {
                 assert_eq!((at, constraint.as_str()), (37, "ballots_idempotency_key_length"));
             }

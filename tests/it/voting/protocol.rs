@@ -111,7 +111,7 @@ async fn each_item_of_a_batch_has_a_verdict_of_its_own() {
     let seen: Vec<(&str, i64)> = verdicts
         .iter()
         .map(|verdict| match verdict {
-            Verdict::Accepted(ballot) => ("accepted", ballot.index),
+            Verdict::Accepted(index, _) => ("accepted", *index),
             Verdict::Before(ballot) => ("before", ballot.index),
             Verdict::Stale => ("stale", 0),
             other => panic!("{other:?}"),

@@ -222,7 +222,7 @@ async fn a_batch_gives_seats_in_order_of_place_as_the_model_does() {
             let seen: Vec<&str> = verdicts
                 .iter()
                 .map(|verdict| match verdict {
-                    Verdict::Accepted(_) => "accepted",
+                    Verdict::Accepted(..) => "accepted",
                     Verdict::Before(_) => "before",
                     Verdict::OptionFull => "full",
                     other => panic!("{other:?}"),
