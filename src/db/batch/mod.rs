@@ -15,12 +15,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 pub use meters::METRICS;
 pub use stats::{Depth, Stats};
@@ -116,7 +116,6 @@ struct Inner<W: Work> {
     turns: Turns,
     bounds: Bounds,
     queues: Mutex<Queues<W>>,
-    numbers: AtomicU64,
     meters: Meters,
 }
 
@@ -137,7 +136,6 @@ impl<W: Work> Batcher<W> {
             turns,
             bounds,
             queues: Mutex::new(Queues { by_key: HashMap::new(), tally: Tally::default() }),
-            numbers: AtomicU64::new(0),
             meters: Meters::new(W::NAME),
         }))
     }
@@ -146,23 +144,13 @@ impl<W: Work> Batcher<W> {
     /// no transaction took it in time: in both cases nothing was written. A caller who stops waiting takes nothing
     /// back that has begun, and leaves nothing half done.
     pub async fn submit(&self, key: &W::Key, item: W::Item) -> Result<W::Verdict, Error> {
-        let (number, mut answer) = self.enqueue(key, item)?;
-        match tokio::time::timeout(self.0.bounds.wait, &mut answer).await {
-            Ok(answered) => answered,
-            Err(_) if self.withdraw(key, number) => {
-                self.0.meters.late.increment(1);
-                return Err(Error::Timeout("no transaction took the write in time".into()));
-            }
-            // It is in a transaction, which PostgreSQL's own time-outs end, or `patience`.
-            Err(_) => answer.await,
-        }
-        .unwrap_or_else(|_| Err(Error::OutcomeUnknown("the batch ended without an answer".into())))
+        let answer = self.enqueue(key, item)?.await;
+        answer.unwrap_or_else(|_| Err(Error::OutcomeUnknown("the batch ended without an answer".into())))
     }
 
-    fn enqueue(&self, key: &W::Key, item: W::Item) -> Result<(u64, Answer<W>), Error> {
+    fn enqueue(&self, key: &W::Key, item: W::Item) -> Result<Answer<W>, Error> {
         let (sender, answer) = oneshot::channel();
-        let number = self.0.numbers.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting::<W>::new(number, item, sender);
+        let waiting = Waiting::<W>::new(item, sender);
         let mut queues = self.0.lock();
         if !queues.tally.admit(W::tenant(key), waiting.bytes, self.0.bounds.queue_bytes) {
             drop(queues);
@@ -177,18 +165,7 @@ impl<W: Work> Batcher<W> {
                 self.0.tasks.spawn_short(Arc::clone(&self.0).empty(key.clone()));
             }
         }
-        Ok((number, answer))
-    }
-
-    /// Takes an item back that no transaction has taken; false if one has.
-    fn withdraw(&self, key: &W::Key, number: u64) -> bool {
-        let mut queues = self.0.lock();
-        let Queues { by_key, tally } = &mut *queues;
-        let Some(waiting) = by_key.get_mut(key).and_then(|queue| queue.withdraw(number)) else {
-            return false;
-        };
-        tally.forget(W::tenant(key), waiting.bytes);
-        true
+        Ok(answer)
     }
 
     /// What waits and what was done, for people.
@@ -215,18 +192,51 @@ impl<W: Work> Inner<W> {
     /// Empties a queue, batch by batch, and retires it.
     async fn empty(self: Arc<Self>, key: W::Key) {
         let mut retirement = Retirement { inner: &self, key: &key, done: false };
+        tokio::select! {
+            () = self.flush_all(&key) => {}
+            () = self.watch(&key) => {}
+        }
+        retirement.done = true;
+    }
+
+    async fn flush_all(&self, key: &W::Key) {
         loop {
             // Turn and connection first: whatever arrives meanwhile is in the batch.
-            let turn = self.turns.take(W::tenant(&key)).await;
+            let turn = self.turns.take(W::tenant(key)).await;
             let client = self.db.hot().await;
-            let Some(batch) = self.take(&key) else { break };
-            self.flush(&key, client, batch).await;
+            let Some(batch) = self.take(key) else { break };
+            self.flush(key, client, batch).await;
             drop(turn);
-            if self.retired(&key) {
+            if self.retired(key) {
                 break;
             }
         }
-        retirement.done = true;
+    }
+
+    /// Sends away, without end, those who have waited too long. One clock for the queue, because one for each item is
+    /// a timer set and cleared for every write.
+    async fn watch(&self, key: &W::Key) {
+        loop {
+            let oldest = self.lock().by_key.get(key).and_then(Queue::oldest);
+            tokio::time::sleep_until(oldest.unwrap_or_else(Instant::now) + self.bounds.wait).await;
+            self.send_away(key);
+        }
+    }
+
+    fn send_away(&self, key: &W::Key) {
+        let Some(latest) = Instant::now().checked_sub(self.bounds.wait) else { return };
+        let mut queues = self.lock();
+        let Queues { by_key, tally } = &mut *queues;
+        let late = by_key.get_mut(key).map(|queue| queue.take_until(latest)).unwrap_or_default();
+        for waiting in &late {
+            tally.forget(W::tenant(key), waiting.bytes);
+        }
+        drop(queues);
+        for waiting in late {
+            self.meters.late.increment(1);
+            // A caller who has gone is told nothing.
+            let _ = waiting.answer.send(Err(Error::Timeout("no transaction took the write in time".into())));
+        }
     }
 
     /// The next batch; none, and the queue is gone, if nobody waits any more.

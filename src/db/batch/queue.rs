@@ -11,7 +11,6 @@ use crate::db::Error;
 
 /// An item that waits, and where its verdict goes.
 pub(super) struct Waiting<W: Work> {
-    pub number: u64,
     pub item: W::Item,
     pub bytes: usize,
     pub since: Instant,
@@ -20,9 +19,9 @@ pub(super) struct Waiting<W: Work> {
 }
 
 impl<W: Work> Waiting<W> {
-    pub fn new(number: u64, item: W::Item, answer: oneshot::Sender<Result<W::Verdict, Error>>) -> Self {
+    pub fn new(item: W::Item, answer: oneshot::Sender<Result<W::Verdict, Error>>) -> Self {
         let (bytes, operations) = (W::bytes(&item), W::operations(&item));
-        Self { number, item, bytes, since: Instant::now(), answer, operations }
+        Self { item, bytes, since: Instant::now(), answer, operations }
     }
 }
 
@@ -77,10 +76,14 @@ impl<W: Work> Queue<W> {
         Taken { batch, abandoned }
     }
 
-    /// Takes the item with this number out, if it waits here.
-    pub fn withdraw(&mut self, number: u64) -> Option<Waiting<W>> {
-        // Those who wait longest give up first, so it is near the front.
-        let place = self.waiting.iter().position(|waiting| waiting.number == number)?;
-        self.waiting.remove(place)
+    /// Since when the first of them waits.
+    pub fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|waiting| waiting.since)
+    }
+
+    /// Takes those out that came at this instant or before.
+    pub fn take_until(&mut self, latest: Instant) -> Vec<Waiting<W>> {
+        let count = self.waiting.partition_point(|waiting| waiting.since <= latest);
+        self.waiting.drain(..count).collect()
     }
 }

@@ -1,8 +1,11 @@
 //! Properties of the queue, whatever waits in it.
 
+use std::time::Duration;
+
 use deadpool_postgres::Object;
 use proptest::prelude::*;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::Work;
 use super::queue::{Queue, Waiting};
@@ -44,11 +47,19 @@ type Verdict = oneshot::Receiver<Result<(), Error>>;
 
 fn waiting(operations: [u64; 2], arrived: usize) -> (Waiting<Numbers>, Verdict) {
     let (sender, receiver) = oneshot::channel();
-    (Waiting::new(u64::try_from(arrived).expect("small"), Item { operations, arrived }, sender), receiver)
+    (Waiting::new(Item { operations, arrived }, sender), receiver)
 }
 
 fn queue(operations: &[[u64; 2]]) -> (Queue<Numbers>, Vec<Verdict>) {
-    let mut all = operations.iter().enumerate().map(|(at, operations)| waiting(*operations, at));
+    queue_since(operations, |_| Instant::now())
+}
+
+fn queue_since(operations: &[[u64; 2]], since: impl Fn(usize) -> Instant) -> (Queue<Numbers>, Vec<Verdict>) {
+    let mut all = operations.iter().enumerate().map(|(at, operations)| {
+        let (mut waiting, verdict) = waiting(*operations, at);
+        waiting.since = since(at);
+        (waiting, verdict)
+    });
     let (first, verdict) = all.next().expect("one at least");
     let (mut queue, mut verdicts) = (Queue::of(first), vec![verdict]);
     for (item, verdict) in all {
@@ -96,15 +107,19 @@ proptest! {
     }
 
     #[test]
-    fn what_is_withdrawn_is_gone_and_the_rest_stays_in_order(
+    fn who_has_waited_too_long_is_taken_out_and_the_rest_stays_in_order(
         count in 1..20_usize,
-        which in 0..25_usize,
+        late in 0..25_usize,
     ) {
         let operations: Vec<[u64; 2]> = (0..count).map(|at| [u64::try_from(at).expect("small"); 2]).collect();
-        let (mut queue, _verdicts) = queue(&operations);
-        let found = queue.withdraw(u64::try_from(which).expect("small"));
-        prop_assert_eq!(found.map(|waiting| waiting.item.arrived), (which < count).then_some(which));
+        let begun = Instant::now();
+        let millis = |count: usize| Duration::from_millis(u64::try_from(count).expect("small"));
+        let (mut queue, _verdicts) = queue_since(&operations, |arrived| begun + millis(arrived));
+        let latest = begun + millis(late) - Duration::from_micros(1);
+        let taken: Vec<usize> = queue.take_until(latest).iter().map(|waiting| waiting.item.arrived).collect();
+        prop_assert_eq!(taken, (0..count.min(late)).collect::<Vec<_>>());
+        prop_assert_eq!(queue.oldest().is_some(), late < count);
         let rest: Vec<usize> = queue.take(usize::MAX).batch.iter().map(|waiting| waiting.item.arrived).collect();
-        prop_assert_eq!(rest, (0..count).filter(|at| *at != which).collect::<Vec<_>>());
+        prop_assert_eq!(rest, (late.min(count)..count).collect::<Vec<_>>());
     }
 }
