@@ -30,7 +30,9 @@ where
     ) -> fmt::Result {
         writer.write_str("{\"timestamp\":\"")?;
         timestamp(&mut writer, self.0.now())?;
-        write!(writer, "\",\"level\":\"{}\"", event.metadata().level())?;
+        writer.write_str("\",\"level\":\"")?;
+        writer.write_str(event.metadata().level().as_str())?;
+        writer.write_char('"')?;
         let mut members = Visitor { writer: writer.by_ref(), first: false, result: Ok(()) };
         event.record(&mut members);
         members.result?;
@@ -44,7 +46,9 @@ fn members_of(writer: &mut Writer<'_>, info: &RequestInfo) -> fmt::Result {
     let trace_id = info.trace_id.as_deref().map(|trace_id| ("trace_id", trace_id));
     let facts = [("request_id", info.id.as_str()), ("method", info.method), ("route", &info.route)];
     for (name, value) in facts.into_iter().chain(trace_id) {
-        write!(writer, ",\"{name}\":")?;
+        for piece in [",\"", name, "\":"] {
+            writer.write_str(piece)?;
+        }
         string(writer, value)?;
     }
     Ok(())
@@ -63,9 +67,11 @@ impl Visitor<'_> {
         }
         // `r#type` is called `type`.
         let name = field.name().trim_start_matches("r#");
-        let comma = if std::mem::take(&mut self.first) { "" } else { "," };
-        self.result =
-            write!(self.writer, "{comma}\"{name}\":").and_then(|()| value(&mut self.writer.by_ref()));
+        let opening = if std::mem::take(&mut self.first) { "\"" } else { ",\"" };
+        // Piece by piece: a format string costs more than what it puts together.
+        let pieces = [opening, name, "\":"];
+        let named = pieces.iter().try_for_each(|piece| self.writer.write_str(piece));
+        self.result = named.and_then(|()| value(&mut self.writer.by_ref()));
     }
 }
 
@@ -133,9 +139,25 @@ impl<W: Write> Write for Escaped<'_, W> {
 
 /// RFC 3339 in UTC with microseconds.
 fn timestamp(writer: &mut impl Write, now: OffsetDateTime) -> fmt::Result {
-    let (year, month, day) = (now.year(), u8::from(now.month()), now.day());
-    let (hour, minute, second, micros) = (now.hour(), now.minute(), now.second(), now.microsecond());
-    write!(writer, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    let (year, month, day) = now.to_calendar_date();
+    let (hour, minute, second, micros) = now.to_hms_micro();
+    let mut text = *b"0000-00-00T00:00:00.000000Z";
+    let places: [(usize, u32, usize); 7] = [
+        (3, year.unsigned_abs(), 4),
+        (6, u8::from(month).into(), 2),
+        (9, day.into(), 2),
+        (12, hour.into(), 2),
+        (15, minute.into(), 2),
+        (18, second.into(), 2),
+        (25, micros, 6),
+    ];
+    for (last, mut number, digits) in places {
+        for place in (0..digits).map(|back| last - back) {
+            text[place] += u8::try_from(number % 10).unwrap_or(0);
+            number /= 10;
+        }
+    }
+    writer.write_str(std::str::from_utf8(&text).unwrap_or_default())
 }
 
 #[cfg(test)]

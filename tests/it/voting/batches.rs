@@ -1,6 +1,7 @@
 //! Group commit as voters see it: one that cannot be stored costs nobody else, deadlocks are invisible, what is
 //! remembered of a poll is never believed too long, and full queues answer at once.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
