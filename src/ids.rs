@@ -90,6 +90,12 @@ impl Ahead {
     }
 }
 
+/// A positive 64-bit id in its only spelling: no sign, no leading zero.
+pub fn parse(text: &str) -> Option<i64> {
+    let canonical = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+    text.parse().ok().filter(|id| canonical && *id > 0)
+}
+
 /// Serde form of a 64-bit id: a string, because JavaScript loses integers past 2^53.
 pub mod as_string {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

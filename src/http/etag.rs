@@ -4,9 +4,9 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use http::{HeaderValue, header};
 
-use super::id;
 use super::problem::Problem;
 use super::problem_codes as codes;
+use crate::ids;
 
 /// The ETag of revision `n`.
 pub fn of_revision(n: i64) -> HeaderValue {
@@ -78,7 +78,7 @@ fn tags(list: &str) -> Option<Vec<&str>> {
 /// The revision that a tag names; None for a weak one, which never matches in If-Match, or one of another form.
 fn revision(tag: &str) -> Option<i64> {
     // Only as we spell it: `r+1` and `r01` are no tags of ours.
-    tag.strip_prefix("\"r")?.strip_suffix('"').and_then(id::parse)
+    tag.strip_prefix("\"r")?.strip_suffix('"').and_then(ids::parse)
 }
 
 impl IfMatch {

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::problem::Fault;
+use crate::ids;
 
 /// Any string that PostgreSQL's `text` can hold: none with U+0000.
 pub fn string(value: &Value) -> Result<&str, String> {
@@ -46,10 +47,9 @@ pub fn integer(range: RangeInclusive<i64>) -> impl FnOnce(&Value) -> Result<i64,
     }
 }
 
-/// A 64-bit id as a string of digits.
+/// A 64-bit id as a string of digits, in its only spelling.
 pub fn id(value: &Value) -> Result<i64, String> {
-    let digits = value.as_str().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
-    let id = digits.and_then(|text| text.parse().ok()).filter(|id: &i64| *id > 0);
+    let id = value.as_str().and_then(ids::parse);
     id.ok_or_else(|| "must be an id: a positive 64-bit number as a string of digits".to_owned())
 }
 
@@ -112,7 +112,15 @@ mod tests {
     #[test]
     fn ids_are_strings_of_digits_within_64_bits() {
         assert_eq!(id(&json!("9223372036854775807")), Ok(i64::MAX));
-        for bad in [json!(5), json!("0"), json!("-1"), json!("+1"), json!("9223372036854775808"), json!("")] {
+        for bad in [
+            json!(5),
+            json!("0"),
+            json!("-1"),
+            json!("+1"),
+            json!("01"),
+            json!("9223372036854775808"),
+            json!(""),
+        ] {
             assert!(id(&bad).is_err(), "{bad}");
         }
     }

@@ -5,6 +5,7 @@ use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 
 use super::problem::Problem;
+use crate::ids;
 
 /// The one id in the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ impl<S: Send + Sync> FromRequestParts<S> for IdPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let TextPath(text) = TextPath::<String>::from_request_parts(parts, state).await?;
-        parse(&text).map(Self).ok_or_else(Problem::not_found)
+        ids::parse(&text).map(Self).ok_or_else(Problem::not_found)
     }
 }
 
@@ -49,10 +50,4 @@ impl<S: Send + Sync> FromRequestParts<S> for TextPath<(String, String)> {
 
 fn storable(text: &str) -> Result<(), Problem> {
     if text.contains('\0') { Err(Problem::not_found()) } else { Ok(()) }
-}
-
-/// A positive 64-bit id in its only spelling: no sign, no leading zero.
-pub fn parse(text: &str) -> Option<i64> {
-    let canonical = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
-    text.parse().ok().filter(|id| canonical && *id > 0)
 }

@@ -15,11 +15,11 @@ use url::form_urlencoded;
 use super::arrival::Arrival;
 use super::body::Fields;
 use super::cursor::{Cursors, Place};
-use super::id;
 use super::problem::Problem;
 use super::problem_codes as codes;
 use super::query::QueryObject;
 use crate::db::keyset::{Listing, Page, Seek, Window};
+use crate::ids;
 
 /// Rows of a page when nothing is said.
 const DEFAULT_LIMIT: usize = 50;
@@ -90,7 +90,7 @@ impl Query {
 
 /// A number in a query, which arrives as text.
 fn limit(value: &Value) -> Result<usize, String> {
-    let number = value.as_str().and_then(id::parse).and_then(|number| usize::try_from(number).ok());
+    let number = value.as_str().and_then(ids::parse).and_then(|number| usize::try_from(number).ok());
     number
         .filter(|number| (1..=MAX_LIMIT).contains(number))
         .ok_or_else(|| format!("must be a whole number from 1 to {MAX_LIMIT}"))

@@ -10,6 +10,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::ids;
+
 const PREFIX: &str = "rsb_";
 
 /// Random bytes in the secret part of a token.
@@ -74,17 +76,11 @@ impl PresentedToken {
 /// The tenant and the participant that a text in the form of a token names.
 pub fn claimed(text: &str) -> Option<(i64, i64)> {
     let mut parts = text.strip_prefix(PREFIX)?.splitn(3, '_');
-    let tenant_id = parse_id(parts.next()?)?;
-    let participant_id = parse_id(parts.next()?)?;
+    let tenant_id = ids::parse(parts.next()?)?;
+    let participant_id = ids::parse(parts.next()?)?;
     let mut secret = [0; SECRET_BYTES + 2];
     let length = URL_SAFE_NO_PAD.decode_slice(parts.next()?, &mut secret).ok()?;
     (length == SECRET_BYTES).then_some((tenant_id, participant_id))
-}
-
-/// A positive id in its one decimal form: no sign, no leading zero.
-fn parse_id(text: &str) -> Option<i64> {
-    let canonical = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|id| canonical && *id > 0)
 }
 
 #[cfg(test)]

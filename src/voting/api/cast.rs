@@ -14,9 +14,10 @@ use crate::http::Problem;
 use crate::http::auth::unauthenticated;
 use crate::http::body::JsonObject;
 use crate::http::fields;
-use crate::http::id::{self, IdPath, TextPath};
+use crate::http::id::{IdPath, TextPath};
 use crate::http::idempotency;
 use crate::http::problem_codes::{IDEMPOTENCY_KEY_REUSED, INVALID};
+use crate::ids;
 use crate::telemetry::metrics::BALLOTS;
 use crate::voting::Voting;
 use crate::voting::ballot::Receipt;
@@ -46,7 +47,7 @@ pub async fn cast_for(
     headers: HeaderMap,
     body: Result<JsonObject, Problem>,
 ) -> Result<Response, Problem> {
-    let ids = id::parse(&poll).zip(id::parse(&participant));
+    let ids = ids::parse(&poll).zip(ids::parse(&participant));
     let (poll_id, represented) = ids.ok_or_else(Problem::not_found)?;
     answer(&voting, &token, (poll_id, Some(represented)), read_submission(&headers, body)).await
 }

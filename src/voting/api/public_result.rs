@@ -5,8 +5,9 @@ use axum::response::Response;
 use http::{HeaderValue, header};
 
 use super::views;
+use crate::http::Problem;
 use crate::http::id::TextPath;
-use crate::http::{Problem, id};
+use crate::ids;
 use crate::voting::Voting;
 use crate::voting::store::results::find_published;
 
@@ -15,7 +16,7 @@ pub async fn read(
     State(voting): State<Voting>,
     TextPath((slug, poll_id)): TextPath<(String, String)>,
 ) -> Result<Response, Problem> {
-    let poll_id = id::parse(&poll_id).ok_or_else(Problem::not_found)?;
+    let poll_id = ids::parse(&poll_id).ok_or_else(Problem::not_found)?;
     let mut conn = voting.db.management().acquire().await?;
     let body = find_published(&mut conn, &slug, poll_id).await?.ok_or_else(Problem::not_found)?;
     let mut response = views::document(body);
