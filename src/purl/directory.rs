@@ -96,6 +96,16 @@ impl Directory {
         if age < VERIFY_AFTER {
             return Ok(self.snapshot(None));
         }
+        // Boxed, as it is rare: what is awaited here is a part of every request.
+        Box::pin(self.verified(age, db, reachability)).await
+    }
+
+    async fn verified(
+        &self,
+        age: Duration,
+        db: &Db,
+        reachability: &Reachability,
+    ) -> Result<Snapshot, db::Error> {
         let turn = match self.0.asking.try_lock() {
             Ok(turn) => turn,
             Err(_) if age < TRUSTED => return Ok(self.snapshot(None)),

@@ -127,7 +127,7 @@ impl Resolver {
             return Ok(Some(Found { domain, names, unverified }));
         }
         let keys: Vec<&str> = missing.iter().map(|(key, _)| *key).collect();
-        match self.reachability.ask(self.probe(&domain, &keys)).await {
+        match Box::pin(self.reachability.ask(self.probe(&domain, &keys))).await {
             Ok(read) => {
                 names.extend(read);
                 Ok(Some(Found { domain, names, unverified }))

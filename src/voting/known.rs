@@ -154,6 +154,16 @@ impl KnownPolls {
             self.0.metrics.hit.increment(1);
             return Ok(Some(known));
         }
+        // Boxed, as it is rare: what is awaited here is a part of every cast.
+        Box::pin(self.find_in_turn(db, key, seen)).await
+    }
+
+    async fn find_in_turn(
+        &self,
+        db: &Db,
+        key: PollKey,
+        seen: Option<i64>,
+    ) -> Result<Option<Arc<KnownPoll>>, db::Error> {
         let gate = Arc::clone(lock(&self.0.gates).entry(key).or_default());
         let mut failed = gate.lock().await;
         if let Some(known) = self.recall(key, seen) {

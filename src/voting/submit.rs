@@ -12,6 +12,7 @@ use super::cast::Verdict;
 use super::eligibility::{
     Cast, Judgement, PollStanding, Refusal, Submission, VoterStanding, judge, judge_repeat,
 };
+use super::known::PollKey;
 use super::standing::Standing;
 use super::token::PresentedToken;
 use crate::db;
@@ -50,25 +51,36 @@ impl Voting {
         let key = (token.tenant_id, poll_id);
         let represented = represented.filter(|participant_id| *participant_id != token.participant_id);
         let mut seen = None;
-        for judgement in 0..JUDGEMENTS {
-            if judgement < FROM_MEMORY
-                && let Some(known) = self.known_polls.find(&self.db, key, seen).await?
-                && let Some(voter) = match represented {
-                    None => known.voter(token),
-                    Some(participant_id) => known.represented(token, participant_id),
-                }
-                && let Judgement::Cast(cast) = judge(known.standing(), &voter, submission.clone())
-            {
-                let cast = Arc::new(cast);
-                let verdict = self.casting.submit(&key, Arc::clone(&cast)).await?;
-                if let Some(answer) = answer_of(known.standing(), &voter, submission, (cast, verdict))? {
-                    return Ok(answer);
-                }
-                seen = Some(known.standing().generation);
-                continue;
+        for _ in 0..FROM_MEMORY {
+            let Some(known) = self.known_polls.find(&self.db, key, seen).await? else { break };
+            let voter = match represented {
+                None => known.voter(token),
+                Some(participant_id) => known.represented(token, participant_id),
+            };
+            let Some(voter) = voter else { break };
+            let Judgement::Cast(cast) = judge(known.standing(), &voter, submission.clone()) else { break };
+            let cast = Arc::new(cast);
+            let verdict = self.casting.submit(&key, Arc::clone(&cast)).await?;
+            if let Some(answer) = answer_of(known.standing(), &voter, submission, (cast, verdict))? {
+                return Ok(answer);
             }
+            seen = Some(known.standing().generation);
+        }
+        // Boxed, as it is rare: what is awaited here is a part of every cast.
+        Box::pin(self.cast_by_database(token, key, represented, submission)).await
+    }
+
+    /// The same, judged by what the database says.
+    async fn cast_by_database(
+        &self,
+        token: &PresentedToken,
+        key: PollKey,
+        represented: Option<i64>,
+        submission: &Submission,
+    ) -> Result<Answer, db::Error> {
+        for _ in FROM_MEMORY..JUDGEMENTS {
             let client = self.db.hot().await?;
-            let standing = self.find_standing(&client, token, poll_id, represented).await?;
+            let standing = self.find_standing(&client, token, key.1, represented).await?;
             drop(client);
             let (poll, voter) = match standing {
                 Standing::Unauthenticated => return Ok(Answer::Unauthenticated),
