@@ -188,8 +188,7 @@ impl App {
         let limits = &self.config.limits;
         let limits =
             RateLimits::new(limits, self.config.server.trusted_networks(), recognise, self.clock.clone());
-        let router = router.fallback_service(purl::resolution(purls));
-        self.fronted(router, Some(limits), Some(Arc::new(tools)))
+        self.fronted(router.merge(purl::resolution(purls)), Some(limits), Some(Arc::new(tools)))
     }
 
     /// What the operator's listener serves.

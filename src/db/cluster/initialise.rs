@@ -3,7 +3,7 @@
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use super::account::Account;
@@ -41,11 +41,7 @@ pub(super) async fn make_data(
     if data.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(ClusterError::NotADataDirectory { path: data });
     }
-    let unfinished = place.home().join(format!("{UNFINISHED}{}", std::process::id()));
-    DirBuilder::new()
-        .mode(0o700)
-        .create(&unfinished)
-        .map_err(ClusterError::io("make the directory", &unfinished))?;
+    let unfinished = make_unfinished(place)?;
     account.give(&unfinished)?;
     tracing::info!(data_dir = %place.home().display(), version = binaries.major, "making a PostgreSQL cluster");
 
@@ -68,6 +64,19 @@ pub(super) async fn make_data(
         home.map_err(ClusterError::io("write", place.home()))?;
     }
     Ok(())
+}
+
+/// A new directory. That of an earlier attempt of this process may still be there, if its initdb has not ended.
+fn make_unfinished(place: &Place) -> Result<PathBuf, ClusterError> {
+    let mut attempt = 0;
+    loop {
+        let path = place.home().join(format!("{UNFINISHED}{}-{attempt}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
+            Err(error) => return Err(ClusterError::io("make the directory", &path)(error)),
+        }
+    }
 }
 
 async fn initdb(

@@ -20,16 +20,11 @@ mod root;
 mod routes;
 mod schemas;
 
-use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::handler::Handler as _;
-use axum::response::Response;
 use axum::routing::get;
-use tower::Service;
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -103,9 +98,6 @@ pub fn router(state: Purls) -> Router {
 }
 
 /// Resolution: the fallback for every path that no route takes.
-pub fn resolution(
-    state: Purls,
-) -> impl Service<Request, Response = Response, Error = Infallible, Future: Send> + Clone + Send + Sync + 'static
-{
-    root::resolve.with_state(state)
+pub fn resolution(state: Purls) -> Router {
+    Router::new().fallback(root::resolve).with_state(state)
 }
