@@ -107,6 +107,7 @@ impl App {
             clock: clock.clone(),
             ids: ids.clone(),
             quotas,
+            tasks: tasks.clone(),
             casting,
             known_polls,
         };

@@ -24,6 +24,11 @@ pub mod tx;
 /// waiter on a lock.
 pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
+/// For a transaction that joins whole electorates. Statistics may be older than the electorate, which then has one row for
+/// all that PostgreSQL knows; a nested loop reads it once for each voter, and no other join can. Where a nested loop cannot
+/// be avoided this changes nothing for the better: keep it away from statements that only look up.
+pub const NO_NESTED_LOOPS: &str = "SET LOCAL enable_nestloop = off";
+
 pub use connect::Target;
 pub use error::Error;
 pub use pools::{Db, PoolSettings, commit};

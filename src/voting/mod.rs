@@ -39,6 +39,7 @@ use crate::db::keyset::ListingEntry;
 use crate::db::quota::Defaults;
 use crate::db::statement::Statement;
 use crate::ids::Ids;
+use crate::lifecycle::Tasks;
 
 /// Voting; its methods are the operations, one transaction each. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Tokens, salts and record keys.
     pub ids: Ids,
+    /// For what goes on after an answer.
+    pub tasks: Tasks,
     /// Ballots on their way into the database.
     pub casting: Batcher<Casting>,
     /// Open polls and their voters.

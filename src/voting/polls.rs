@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use super::Voting;
 use super::count::tally::Count;
 use super::error::VotingError;
+use super::known::PollKey;
 use super::model::{PollState, ResultState, instant_text};
 use super::record::electorate::{Entry, electorate_hash};
 use super::record::event;
@@ -96,7 +97,19 @@ impl Voting {
         if !opening::update_opened(&mut tx, tenant_id, poll_id, poll.round, hashes, &opened).await? {
             return Err(VotingError::DeadlinePassed);
         }
-        self.finish(tx, author, poll_id, Act::new("poll.opened", &poll_id)).await
+        let poll = self.finish(tx, author, poll_id, Act::new("poll.opened", &poll_id)).await?;
+        self.remember((tenant_id, poll_id), poll.generation);
+        Ok(poll)
+    }
+
+    /// Begins to read the electorate, so that the first voters find it. Nobody needs it: who comes first reads it.
+    fn remember(&self, key: PollKey, generation: i64) {
+        let voting = self.clone();
+        self.tasks.spawn_short(async move {
+            if let Err(error) = voting.known_polls.find(&voting.db, key, Some(generation - 1)).await {
+                tracing::debug!(%error, "an electorate is left to its first voter");
+            }
+        });
     }
 
     /// Sets the deadline of an open poll to a later moment; one without gets its first.

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::impossible;
 use super::participants::weight_of;
-use crate::db;
+use crate::db::{self, NO_NESTED_LOOPS};
 use crate::voting::record::electorate::{Entry, person_hash};
 use crate::voting::record::event::Event;
 use crate::voting::record::hash::Hash;
@@ -26,6 +26,7 @@ pub async fn list_voters(
     tenant_id: i64,
     meeting_id: i64,
 ) -> Result<Vec<Voter>, db::Error> {
+    sqlx::raw_sql(NO_NESTED_LOOPS).execute(&mut *conn).await?;
     let rows = sqlx::query!(
         r#"SELECT v.participant_id, v.record_key, v.name, v.external_reference, v.weight_micros, v.salt,
                   x.holder_id AS "holder_id?", h.record_key AS "holder_key?"

@@ -11,6 +11,7 @@ mod protocol;
 mod proxies;
 mod results;
 mod seats;
+mod stale_statistics;
 mod states;
 
 use futures_util::future::join_all;
