@@ -12,6 +12,7 @@ mod tools;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
@@ -19,6 +20,7 @@ use clap::Parser;
 use resolute::lifecycle::raise_open_files;
 
 use report::{Goal, Report, Target, shown};
+use rows::curves::Reach;
 use rows::{Bench, Plan};
 use stand::{Server, Stand};
 
@@ -27,6 +29,12 @@ struct Args {
     /// Each path once, in seconds: the figures say nothing.
     #[arg(long)]
     quick: bool,
+    /// The curves in place of the targets: how the figures go as the work grows.
+    #[arg(long)]
+    curves: bool,
+    /// Seconds that memory is watched for at the end of the curves.
+    #[arg(long, default_value_t = 60)]
+    soak: u64,
     /// Directory of PostgreSQL's programs; default: they are searched in PATH.
     #[arg(long)]
     postgres: Option<PathBuf>,
@@ -63,17 +71,20 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let pgbench = args.postgres.as_deref().unwrap_or(Path::new("")).join("pgbench");
     let plan = if args.quick { Plan::quick() } else { Plan::full() };
     let mut bench = Bench::new(stand, plan, report, pgbench).await?;
-    let measured = measure(&mut bench).await;
+    let measured = if args.curves { curves(&mut bench, args) } else { measure(&mut bench).await };
     let Bench { stand, mut report, .. } = bench;
     stand.stop().await?;
-    headlines(&mut report);
-    for (name, against, goal) in PENDING {
-        report.target(Target::new(name, against, "", goal));
+    if !args.curves {
+        headlines(&mut report);
+        for (name, against, goal) in PENDING {
+            report.target(Target::new(name, against, "", goal));
+        }
     }
-    std::fs::write(directory.join("report.json"), format!("{:#}\n", report.to_json()))?;
-    std::fs::write(directory.join("report.html"), page::render(&report))?;
-    print(&report);
-    println!("\n{}/report.json and report.html", directory.display());
+    let file = directory.join(if args.curves { "curves" } else { "report" });
+    std::fs::write(file.with_extension("json"), format!("{:#}\n", report.to_json()))?;
+    std::fs::write(file.with_extension("html"), page::render(&report))?;
+    print(&report, args.curves);
+    println!("\n{0}.json and {0}.html", file.display());
     measured?;
     Ok(if report.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -81,6 +92,14 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Rows whose feature is not there yet.
 const PENDING: [(&str, &str, Goal); 1] =
     [("listing page at depth 1,000,000", "first page", Goal::AtMost(1.5))];
+
+fn curves(bench: &mut Bench, args: &Args) -> anyhow::Result<()> {
+    let server = Server::start(&bench.stand, "info")?;
+    let soak = Duration::from_secs(args.soak);
+    bench.curves(&server, &if args.quick { Reach::quick() } else { Reach::full(soak) })?;
+    server.stop()?;
+    Ok(())
+}
 
 async fn measure(bench: &mut Bench) -> anyhow::Result<()> {
     let mut peak = 0;
@@ -144,7 +163,15 @@ fn say(what: &str) {
     eprintln!("bench: {what}");
 }
 
-fn print(report: &Report) {
+fn print(report: &Report, curves: bool) {
+    if curves {
+        for curve in &report.curves {
+            let points = curve.medians();
+            let points = points.iter().map(|(x, y)| format!("{}: {}", shown(*x), shown(*y)));
+            println!("{:<60} {}", curve.name, points.collect::<Vec<_>>().join("  "));
+        }
+        return print_faults(report);
+    }
     println!("{:<50} {:>12} {:>12} {:>10} {:>10}", "work", "product", "baseline", "figure", "goal");
     for target in &report.targets {
         let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), shown);
@@ -163,6 +190,10 @@ fn print(report: &Report) {
             target.note
         );
     }
+    print_faults(report);
+}
+
+fn print_faults(report: &Report) {
     for fault in &report.faults {
         println!("LOST OR WRONG DATA: {fault}");
     }

@@ -28,7 +28,7 @@ pub fn render(report: &Report) -> String {
     }
     page += "</table><h2>Each target as a share of its goal</h2>";
     page += &bars(&report.targets);
-    page += "<h2>By concurrency</h2>";
+    page += "<h2>Curves</h2>";
     for curve in &report.curves {
         let _ = write!(page, "<h3>{}</h3>{}", escape(&curve.name), plot(curve));
     }
@@ -98,7 +98,7 @@ fn bars(targets: &[Target]) -> String {
     svg
 }
 
-/// Requests a second over connections, the abscissa by doublings.
+/// What the curve's name says, the abscissa by doublings.
 fn plot(curve: &Curve) -> String {
     const WIDTH: f64 = 640.0;
     const HEIGHT: f64 = 200.0;
@@ -128,7 +128,7 @@ fn plot(curve: &Curve) -> String {
             shown(point.1)
         );
     }
-    svg + "<text x=\"0\" y=\"120\">a second</text></svg>"
+    svg + "</svg>"
 }
 
 fn escape(text: &str) -> String {

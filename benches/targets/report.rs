@@ -122,7 +122,7 @@ impl Target {
     }
 }
 
-/// Points of a plot: connections or clients, and requests a second.
+/// Points of a plot.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// What is plotted.

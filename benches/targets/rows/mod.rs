@@ -2,6 +2,7 @@
 //! the machine does hits both.
 
 pub mod beside;
+pub mod curves;
 pub mod resolving;
 pub mod writing;
 

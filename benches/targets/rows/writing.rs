@@ -109,7 +109,7 @@ impl Bench {
     }
 }
 
-fn plotted(number: usize) -> f64 {
+pub(super) fn plotted(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::INFINITY, f64::from)
 }
 
