@@ -26,7 +26,10 @@ use crate::telemetry::metrics::{CACHE_EVICTIONS, CACHE_LOOKUPS};
 /// Every hot statement here.
 pub const STATEMENTS: &[&Statement] = &[&LIST_VOTERS];
 
-/// The electorate of the current round, in order, one more than may be remembered at most.
+/// The electorate of the current round, in order, one more than may be remembered at most. Each step is a look-up that
+/// the planner cannot turn round (`OFFSET 0`, LATERAL): as a join, planned while the tables were small, it paired every
+/// participant of the tenant with the whole electorate. The meeting is named so that either index of participants
+/// finds the one row.
 const LIST_VOTERS: Statement = Statement {
     name: "known_list_voters",
     sql: "/* known_list_voters */
@@ -35,10 +38,14 @@ const LIST_VOTERS: Statement = Statement {
                    SELECT x.holder_id FROM proxies x
                    WHERE x.tenant_id = $1 AND x.principal_id = e.participant_id AND x.holder_id = e.holder_id
                ) END AS holder_id
-        FROM polls p
-        JOIN poll_electorate e ON e.tenant_id = $1 AND e.poll_id = $2 AND e.round = p.round
-        JOIN participants v ON v.tenant_id = $1 AND v.participant_id = e.participant_id AND v.removed_at IS NULL
-        WHERE p.tenant_id = $1 AND p.poll_id = $2 AND p.state = 'open'
+        FROM (SELECT meeting_id, round, state FROM polls WHERE tenant_id = $1 AND poll_id = $2 OFFSET 0) AS p
+        CROSS JOIN LATERAL (
+            SELECT participant_id, weight_micros, holder_id FROM poll_electorate
+            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round ORDER BY participant_id OFFSET 0) AS e
+        CROSS JOIN LATERAL (
+            SELECT token_sha256, record_key, removed_at FROM participants
+            WHERE tenant_id = $1 AND meeting_id = p.meeting_id AND participant_id = e.participant_id OFFSET 0) AS v
+        WHERE p.state = 'open' AND v.removed_at IS NULL
         ORDER BY e.participant_id LIMIT $3",
     types: &[Type::INT8, Type::INT8, Type::INT8],
 };
