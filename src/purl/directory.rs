@@ -31,9 +31,9 @@ LEFT JOIN (
     SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at AS domain_created_at,
            s.generation, s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status,
            s.cache_seconds, s.updated_at AS domain_updated_at
-    FROM domain_state s
-    JOIN domains d ON d.domain_id = s.domain_id AND d.home_tenant_id = s.tenant_id
-    WHERE s.directory_version > $1) AS d ON true",
+    FROM (SELECT * FROM domain_state WHERE directory_version > $1 OFFSET 0) AS s
+    CROSS JOIN LATERAL (
+        SELECT * FROM domains WHERE domain_id = s.domain_id AND home_tenant_id = s.tenant_id OFFSET 0) AS d) AS d ON true",
     types: &[Type::INT8],
 };
 

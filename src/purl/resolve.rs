@@ -21,16 +21,17 @@ use crate::db::reachability::Reachability;
 use crate::db::statement::{Statement, flight};
 use crate::db::{self, Db};
 
-/// The domains among some paths, the longest last.
+/// The domains among some paths, the longest last. `OFFSET 0` has each looked up by its key, whatever the statistics say.
 pub const DIRECTORY: Statement = Statement {
     name: "purl_directory",
     sql: "/* purl_directory */
 SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at AS domain_created_at,
        s.generation, s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds,
        s.updated_at AS domain_updated_at
-FROM domains d
-JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id
-WHERE d.path = ANY ($1)
+FROM (SELECT DISTINCT path FROM unnest($1) AS i (path)) AS i
+CROSS JOIN LATERAL (SELECT * FROM domains WHERE path = i.path OFFSET 0) AS d
+CROSS JOIN LATERAL (
+    SELECT * FROM domain_state WHERE tenant_id = d.home_tenant_id AND domain_id = d.domain_id OFFSET 0) AS s
 ORDER BY octet_length(d.path)",
     types: &[Type::TEXT_ARRAY],
 };

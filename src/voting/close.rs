@@ -48,19 +48,21 @@ const LIST_CHOICES: Statement = Statement {
 };
 
 /// Grouped where the rows are; the group without an option is those who did not vote. Nothing is counted
-/// when the poll is not open. `OFFSET 0` keeps the ballot a look-up by its whole primary key: joined, a
-/// fresh table without statistics is read once for each voter.
+/// when the poll is not open. `OFFSET 0` keeps each step a look-up by its whole primary key: joined, a fresh table
+/// without statistics is read once for each voter.
 const COUNT: Statement = Statement {
     name: "close_count",
     sql: "/* close_count */
         SELECT b.option_id, count(*) AS heads, sum(e.weight_micros)::text AS weight_micros
-        FROM polls p
-        JOIN poll_electorate e ON e.tenant_id = p.tenant_id AND e.poll_id = p.poll_id AND e.round = p.round
+        FROM (SELECT round, state FROM polls WHERE tenant_id = $1 AND poll_id = $2 OFFSET 0) AS p
+        CROSS JOIN LATERAL (
+            SELECT participant_id, weight_micros FROM poll_electorate
+            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round OFFSET 0) AS e
         LEFT JOIN LATERAL (
-            SELECT (b.choice ->> 0)::bigint AS option_id FROM ballots b
-            WHERE b.tenant_id = e.tenant_id AND b.poll_id = e.poll_id AND b.round = e.round
-              AND b.participant_id = e.participant_id OFFSET 0) AS b ON true
-        WHERE p.tenant_id = $1 AND p.poll_id = $2 AND p.state = 'open'
+            SELECT (choice ->> 0)::bigint AS option_id FROM ballots
+            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round AND participant_id = e.participant_id
+            OFFSET 0) AS b ON true
+        WHERE p.state = 'open'
         GROUP BY 1",
     types: &[Type::INT8, Type::INT8],
 };
@@ -68,9 +70,9 @@ const COUNT: Statement = Statement {
 const FIND_RESULT: Statement = Statement {
     name: "close_find_result",
     sql: "/* close_find_result */
-        SELECT r.body FROM polls p
-        JOIN poll_results r ON r.tenant_id = p.tenant_id AND r.poll_id = p.poll_id AND r.round = p.round
-        WHERE p.tenant_id = $1 AND p.poll_id = $2",
+        SELECT r.body FROM (SELECT round FROM polls WHERE tenant_id = $1 AND poll_id = $2 OFFSET 0) AS p
+        CROSS JOIN LATERAL (
+            SELECT body FROM poll_results WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round OFFSET 0) AS r",
     types: &[Type::INT8, Type::INT8],
 };
 

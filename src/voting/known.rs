@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deadpool_postgres::Object;
 use futures_util::TryStreamExt as _;
-use futures_util::future::join5;
+use futures_util::future::{join3, ready};
 use lru::LruCache;
 use metrics::{Counter, counter};
 use tokio_postgres::Row;
@@ -21,25 +21,32 @@ use super::standing::{FIND_POLL, LIST_OPTION_IDS, poll_of};
 use super::token::PresentedToken;
 use super::weight::Weight;
 use crate::db::statement::{Statement, flight};
-use crate::db::tx::Tx;
-use crate::db::{self, BEGIN, Db, NO_NESTED_LOOPS};
+use crate::db::{self, Db};
 use crate::telemetry::metrics::{CACHE_EVICTIONS, CACHE_LOOKUPS};
 
 /// Every hot statement here.
 pub const STATEMENTS: &[&Statement] = &[&LIST_VOTERS];
 
-/// The electorate of the current round, in order, one more than may be remembered at most. Planned and run under
-/// [`NO_NESTED_LOOPS`].
+/// The electorate of the current round, in order, one more than may be remembered at most. Each step is a look-up that
+/// the planner cannot turn round (`OFFSET 0`, LATERAL): as a join, planned while the tables were small, it paired every
+/// participant of the tenant with the whole electorate. The meeting is named so that either index of participants
+/// finds the one row.
 const LIST_VOTERS: Statement = Statement {
     name: "known_list_voters",
     sql: "/* known_list_voters */
-        SELECT e.participant_id, e.weight_micros, v.token_sha256, v.record_key, x.holder_id
-        FROM polls p
-        JOIN poll_electorate e ON e.tenant_id = $1 AND e.poll_id = $2 AND e.round = p.round
-        JOIN participants v ON v.tenant_id = $1 AND v.participant_id = e.participant_id AND v.removed_at IS NULL
-        LEFT JOIN proxies x
-            ON x.tenant_id = $1 AND x.principal_id = e.participant_id AND x.holder_id = e.holder_id
-        WHERE p.tenant_id = $1 AND p.poll_id = $2 AND p.state = 'open'
+        SELECT e.participant_id, e.weight_micros, v.token_sha256, v.record_key,
+               CASE WHEN e.holder_id IS NOT NULL THEN (
+                   SELECT x.holder_id FROM proxies x
+                   WHERE x.tenant_id = $1 AND x.principal_id = e.participant_id AND x.holder_id = e.holder_id
+               ) END AS holder_id
+        FROM (SELECT meeting_id, round, state FROM polls WHERE tenant_id = $1 AND poll_id = $2 OFFSET 0) AS p
+        CROSS JOIN LATERAL (
+            SELECT participant_id, weight_micros, holder_id FROM poll_electorate
+            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round ORDER BY participant_id OFFSET 0) AS e
+        CROSS JOIN LATERAL (
+            SELECT token_sha256, record_key, removed_at FROM participants
+            WHERE tenant_id = $1 AND meeting_id = p.meeting_id AND participant_id = e.participant_id OFFSET 0) AS v
+        WHERE p.state = 'open' AND v.removed_at IS NULL
         ORDER BY e.participant_id LIMIT $3",
     types: &[Type::INT8, Type::INT8, Type::INT8],
 };
@@ -209,7 +216,8 @@ impl KnownPolls {
 
     async fn read(&self, db: &Db, key: PollKey) -> Result<Option<Arc<KnownPoll>>, db::Error> {
         let client = db.hot().await?;
-        let Some(poll) = read(client, key, self.0.most).await? else { return Ok(None) };
+        let Some(poll) = read(&client, key, self.0.most).await? else { return Ok(None) };
+        drop(client);
         let poll = Arc::new(poll);
         let mut polls = lock(&self.0.polls);
         polls.remove(key);
@@ -245,42 +253,27 @@ impl Polls {
 }
 
 /// Reads a poll; its generation first, so that it vouches for what is read after it.
-async fn read(client: Object, key: PollKey, most: usize) -> Result<Option<KnownPoll>, db::Error> {
-    let find_poll = FIND_POLL.prepare(&client).await?;
-    let list_option_ids = LIST_OPTION_IDS.prepare(&client).await?;
-    let list_voters = LIST_VOTERS.prepare(&client).await?;
+async fn read(client: &Object, key: PollKey, most: usize) -> Result<Option<KnownPoll>, db::Error> {
+    let find_poll = FIND_POLL.prepare(client).await?;
+    let list_option_ids = LIST_OPTION_IDS.prepare(client).await?;
+    let list_voters = LIST_VOTERS.prepare(client).await?;
     let (tenant_id, poll_id) = key;
     let limit = i64::try_from(most).unwrap_or(i64::MAX - 1) + 1;
-
-    let tx = Tx::new(client, "electorate");
-    let client = tx.client();
-    let (begun, poll, options, set, voters) = flight(
-        5,
-        join5(
-            client.batch_execute(BEGIN),
+    let (poll, options, voters) = flight(
+        3,
+        join3(
             client.query_opt(&find_poll, &[&tenant_id, &poll_id]),
             client.query(&list_option_ids, &[&tenant_id, &poll_id]),
-            client.batch_execute(NO_NESTED_LOOPS),
-            // Read as they come: as rows they would take several times the memory.
+            // One by one as they come: as rows they would take several times the memory.
             async {
-                let parameters = [tenant_id, poll_id, limit];
-                let rows = client.query_raw(&list_voters, parameters).await?;
-                rows.map_err(db::Error::from)
-                    .try_fold(Vec::new(), |mut voters, row| async move {
-                        voters.push(voter_of(&row)?);
-                        Ok(voters)
-                    })
-                    .await
+                let rows = client.query_raw(&list_voters, [tenant_id, poll_id, limit]).await?;
+                let rows = rows.map_err(db::Error::from).and_then(|row| ready(voter_of(&row)));
+                rows.try_collect::<Vec<_>>().await
             },
         ),
     )
     .await;
-    begun?;
-    let (poll, options) = (poll?, options?);
-    set?;
-    let voters: Vec<KnownVoter> = voters?;
-    // Nothing was written, so there is nothing to commit, and what was read stands however this ends.
-    let _ = flight(1, tx.rollback()).await;
+    let (poll, options, voters) = (poll?, options?, voters?);
     let Some(poll) = poll else { return Ok(None) };
     let standing = poll_of(poll_id, &options, &poll)?;
     let voters = if voters.len() > most { Box::default() } else { voters.into() };

@@ -18,6 +18,7 @@ mod listings;
 mod loadtest;
 mod openapi;
 mod outage;
+mod plans;
 mod process;
 mod purl;
 mod quotas;

@@ -20,14 +20,17 @@ pub const LOCK_ALL: Statement = Statement {
     types: &[Type::INT8_ARRAY],
 };
 
-/// The answers given before. `$1` tenants, `$2` API keys, `$3` idempotency keys.
+/// The answers given before. `$1` tenants, `$2` API keys, `$3` idempotency keys. `OFFSET 0` has each looked up by its
+/// key, whatever the statistics say.
 pub const FIND_ALL: Statement = Statement {
     name: "idempotency_find_all",
     sql: "/* idempotency_find_all */
         SELECT i.place, k.request_sha256, k.answer
         FROM unnest($1, $2, $3) WITH ORDINALITY AS i (tenant_id, api_key_id, idempotency_key, place)
-        JOIN idempotency_keys k ON k.tenant_id = i.tenant_id AND k.api_key_id = i.api_key_id
-                               AND k.idempotency_key = i.idempotency_key",
+        CROSS JOIN LATERAL (
+            SELECT request_sha256, answer FROM idempotency_keys
+            WHERE tenant_id = i.tenant_id AND api_key_id = i.api_key_id AND idempotency_key = i.idempotency_key
+            OFFSET 0) AS k",
     types: &[Type::INT8_ARRAY, Type::UUID_ARRAY, Type::TEXT_ARRAY],
 };
 

@@ -28,8 +28,8 @@ WITH guard AS MATERIALIZED (
                 ELSE (SELECT CASE WHEN s.names_count + n.new <= s.names_allotted AND s.names_limit = q.most THEN 0
                                   ELSE n.new END
                       FROM (SELECT count(DISTINCT k) AS new FROM unnest($4) AS i (k)
-                            WHERE NOT EXISTS (SELECT FROM purls
-                                              WHERE tenant_id = $1 AND domain_id = $2 AND name_key = k)) n) END AS lacking
+                            WHERE NOT EXISTS (SELECT FROM purls WHERE tenant_id = $1 AND domain_id = $2
+                                              AND name_key = k OFFSET 0)) n) END AS lacking
     FROM domain_state s,
          (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $16) AS most) q
     WHERE s.tenant_id = $1 AND s.domain_id = $2),
@@ -89,8 +89,12 @@ FROM raised WHERE s.tenant_id = $1 AND s.domain_id = $2",
 /// The status of names that were skipped because they exist. `$3` their keys.
 pub const SKIPPED: Statement = Statement {
     name: "purl_skipped",
-    sql: "/* purl_skipped */
-SELECT name_key, status FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = ANY ($3)",
+    sql:
+        "/* purl_skipped */
+SELECT i.name_key, p.status
+FROM unnest($3) AS i (name_key)
+CROSS JOIN LATERAL (
+    SELECT status FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = i.name_key OFFSET 0) AS p",
     types: &[Type::INT8, Type::INT8, Type::TEXT_ARRAY],
 };
 
@@ -100,6 +104,9 @@ SELECT name_key, status FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND n
 /// `$1` tenant, `$2` domain, `$3` its generation; `$4…$14` one array a column: key, the expected revision, the new
 /// state, a tombstone's reason and successor, when and by whom. One row for each item: what was found, and what was
 /// written.
+///
+/// Each name is looked up once, by its key (`OFFSET 0`), and written where it was found: as a join, planned while the
+/// domain was small, both read all of it. Nothing moves a row meanwhile: whoever writes one holds the domain's lock.
 pub const UPDATE_PURLS: Statement = Statement {
     name: "purl_update",
     sql: "/* purl_update */
@@ -109,34 +116,39 @@ item AS MATERIALIZED (
     SELECT * FROM unnest($4::text[], $5::bigint[], $6::smallint[], $7::boolean[], $8::text[], $9::text[],
                          $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[])
         AS i (name_key, expected, status, is_partial, target, target_host, valid_until, reason, successor, at, by)),
+found AS MATERIALIZED (
+    SELECT i.*, f.* FROM item i
+    LEFT JOIN LATERAL (
+        SELECT ctid AS row_place, revision AS old_revision, status AS old_status, is_partial AS old_is_partial,
+               target AS old_target, valid_until AS old_valid_until, tombstone_reason AS old_reason,
+               successor AS old_successor, updated_at AS old_updated_at, updated_by AS old_updated_by
+        FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = i.name_key OFFSET 0) AS f ON true),
 superseded AS (
     INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, is_partial, target, valid_until,
                                 tombstone_reason, successor, written_at, written_by, superseded_at)
-    SELECT p.tenant_id, p.domain_id, p.name_key, p.revision, p.status, p.is_partial, p.target, p.valid_until,
-           p.tombstone_reason, p.successor, p.updated_at, p.updated_by, greatest(i.at, p.updated_at)
-    FROM item i
-    JOIN purls p ON p.tenant_id = $1 AND p.domain_id = $2 AND p.name_key = i.name_key
-    WHERE (SELECT holds FROM guard) AND p.revision = coalesce(i.expected, p.revision) AND p.status <> 410
-      AND (p.status, p.is_partial, p.target, p.valid_until)
-          IS DISTINCT FROM (i.status, i.is_partial, i.target, i.valid_until)
+    SELECT $1, $2, f.name_key, f.old_revision, f.old_status, f.old_is_partial, f.old_target, f.old_valid_until,
+           f.old_reason, f.old_successor, f.old_updated_at, f.old_updated_by, greatest(f.at, f.old_updated_at)
+    FROM found f
+    WHERE (SELECT holds FROM guard) AND f.old_revision = coalesce(f.expected, f.old_revision) AND f.old_status <> 410
+      AND (f.old_status, f.old_is_partial, f.old_target, f.old_valid_until)
+          IS DISTINCT FROM (f.status, f.is_partial, f.target, f.valid_until)
     RETURNING name_key, superseded_at),
 written AS (
     UPDATE purls p
-    SET revision = p.revision + 1, status = i.status,
-        is_partial = CASE WHEN i.status = 410 THEN p.is_partial ELSE i.is_partial END,
-        target = CASE WHEN i.status = 410 THEN p.target ELSE i.target END,
-        target_host = CASE WHEN i.status = 410 THEN p.target_host ELSE i.target_host END,
-        valid_until = CASE WHEN i.status = 410 THEN p.valid_until ELSE i.valid_until END,
-        tombstone_reason = i.reason, successor = i.successor, updated_at = s.superseded_at, updated_by = i.by
-    FROM item i JOIN superseded s ON s.name_key = i.name_key
-    WHERE p.tenant_id = $1 AND p.domain_id = $2 AND p.name_key = i.name_key
+    SET revision = p.revision + 1, status = f.status,
+        is_partial = CASE WHEN f.status = 410 THEN p.is_partial ELSE f.is_partial END,
+        target = CASE WHEN f.status = 410 THEN p.target ELSE f.target END,
+        target_host = CASE WHEN f.status = 410 THEN p.target_host ELSE f.target_host END,
+        valid_until = CASE WHEN f.status = 410 THEN p.valid_until ELSE f.valid_until END,
+        tombstone_reason = f.reason, successor = f.successor, updated_at = s.superseded_at, updated_by = f.by
+    FROM found f JOIN superseded s ON s.name_key = f.name_key
+    WHERE p.ctid = f.row_place
     RETURNING p.purl_id, p.name_key, p.name, p.revision, p.status, p.is_partial, p.target, p.valid_until,
               p.tombstone_reason, p.successor, p.created_at, p.updated_at)
-SELECT g.holds, i.name_key AS item_key, f.revision AS found_revision, f.status AS found_status, w.*
+SELECT g.holds, f.name_key AS item_key, f.old_revision AS found_revision, f.old_status AS found_status, w.*
 FROM guard g
-CROSS JOIN item i
-LEFT JOIN purls f ON f.tenant_id = $1 AND f.domain_id = $2 AND f.name_key = i.name_key
-LEFT JOIN written w ON w.name_key = i.name_key",
+CROSS JOIN found f
+LEFT JOIN written w ON w.name_key = f.name_key",
     types: &[
         Type::INT8,
         Type::INT8,
