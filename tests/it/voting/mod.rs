@@ -1,5 +1,6 @@
 //! Voting through the real router, on a real database.
 
+mod ahead;
 mod barrier;
 mod batches;
 mod casting;
