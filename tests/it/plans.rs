@@ -47,7 +47,7 @@ const STATES: &[(&str, &[&str])] = &[
     ("emptied, analyzed and filled again", &[LARGE, EMPTY, "VACUUM ANALYZE", LARGE]),
 ];
 const SMALL: &str = "small 3";
-const LARGE: &str = "large 3000";
+const LARGE: &str = "large 1200";
 const EMPTY: &str = "DELETE FROM ballots; DELETE FROM poll_electorate; DELETE FROM proxies; DELETE FROM participants;
     DELETE FROM purls; DELETE FROM idempotency_keys; DELETE FROM poll_seats; DELETE FROM poll_options; DELETE FROM polls";
 
