@@ -7,49 +7,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deadpool_postgres::Object;
-use futures_util::TryStreamExt as _;
-use futures_util::future::{join3, ready};
+use futures_util::future::join3;
 use lru::LruCache;
 use metrics::{Counter, counter};
-use tokio_postgres::Row;
-use tokio_postgres::types::Type;
-use uuid::Uuid;
+use tokio::sync::Semaphore;
 
 use super::ballot::Signatory;
+use super::electorate::{self, KnownVoter, LIST_VOTERS};
 use super::eligibility::{Actor, PollStanding, VoterStanding};
 use super::standing::{FIND_POLL, LIST_OPTION_IDS, poll_of};
 use super::token::PresentedToken;
-use super::weight::Weight;
-use crate::db::statement::{Statement, flight};
+use crate::db::statement::flight;
 use crate::db::{self, Db};
 use crate::telemetry::metrics::{CACHE_EVICTIONS, CACHE_LOOKUPS};
-
-/// Every hot statement here.
-pub const STATEMENTS: &[&Statement] = &[&LIST_VOTERS];
-
-/// The electorate of the current round, in order, one more than may be remembered at most. Each step is a look-up that
-/// the planner cannot turn round (`OFFSET 0`, LATERAL): as a join, planned while the tables were small, it paired every
-/// participant of the tenant with the whole electorate. The meeting is named so that either index of participants
-/// finds the one row.
-const LIST_VOTERS: Statement = Statement {
-    name: "known_list_voters",
-    sql: "/* known_list_voters */
-        SELECT e.participant_id, e.weight_micros, v.token_sha256, v.record_key,
-               CASE WHEN e.holder_id IS NOT NULL THEN (
-                   SELECT x.holder_id FROM proxies x
-                   WHERE x.tenant_id = $1 AND x.principal_id = e.participant_id AND x.holder_id = e.holder_id
-               ) END AS holder_id
-        FROM (SELECT meeting_id, round, state FROM polls WHERE tenant_id = $1 AND poll_id = $2 OFFSET 0) AS p
-        CROSS JOIN LATERAL (
-            SELECT participant_id, weight_micros, holder_id FROM poll_electorate
-            WHERE tenant_id = $1 AND poll_id = $2 AND round = p.round ORDER BY participant_id OFFSET 0) AS e
-        CROSS JOIN LATERAL (
-            SELECT token_sha256, record_key, removed_at FROM participants
-            WHERE tenant_id = $1 AND meeting_id = p.meeting_id AND participant_id = e.participant_id OFFSET 0) AS v
-        WHERE p.state = 'open' AND v.removed_at IS NULL
-        ORDER BY e.participant_id LIMIT $3",
-    types: &[Type::INT8, Type::INT8, Type::INT8],
-};
 
 /// A poll as it was at its generation.
 #[derive(Debug)]
@@ -57,15 +27,6 @@ pub struct KnownPoll {
     standing: PollStanding,
     /// By participant. None of a poll that is not open, or has more than may be remembered.
     voters: Box<[KnownVoter]>,
-}
-
-#[derive(Debug)]
-struct KnownVoter {
-    participant_id: i64,
-    weight: Weight,
-    record_key: Uuid,
-    token_sha256: [u8; 32],
-    holder_id: Option<i64>,
 }
 
 impl KnownPoll {
@@ -123,6 +84,8 @@ struct Inner {
     polls: Mutex<Polls>,
     /// One gate for each poll that is being read, so that all who need it wait for one reading.
     gates: Mutex<HashMap<PollKey, Arc<Gate>>>,
+    /// Who reads ahead: one at a time, so that many polls opened at once leave the connections to those who vote.
+    ahead: Semaphore,
     metrics: Metrics,
 }
 
@@ -146,8 +109,15 @@ impl KnownPolls {
             most,
             polls: Mutex::new(Polls { by_key: LruCache::unbounded(), size: 0 }),
             gates: Mutex::default(),
+            ahead: Semaphore::new(1),
             metrics: Metrics::new(),
         }))
+    }
+
+    /// Reads a poll that was just opened, at this generation, so that its first voters find it.
+    pub async fn read_ahead(&self, db: &Db, key: PollKey, generation: i64) -> Result<(), db::Error> {
+        let _turn = self.0.ahead.acquire().await;
+        self.find(db, key, Some(generation - 1)).await.map(|_| ())
     }
 
     /// The poll, at a generation after `seen` if one is named; one request reads it for all that ask at once. `None` if
@@ -258,38 +228,19 @@ async fn read(client: &Object, key: PollKey, most: usize) -> Result<Option<Known
     let list_option_ids = LIST_OPTION_IDS.prepare(client).await?;
     let list_voters = LIST_VOTERS.prepare(client).await?;
     let (tenant_id, poll_id) = key;
-    let limit = i64::try_from(most).unwrap_or(i64::MAX - 1) + 1;
     let (poll, options, voters) = flight(
         3,
         join3(
             client.query_opt(&find_poll, &[&tenant_id, &poll_id]),
             client.query(&list_option_ids, &[&tenant_id, &poll_id]),
-            // One by one as they come: as rows they would take several times the memory.
-            async {
-                let rows = client.query_raw(&list_voters, [tenant_id, poll_id, limit]).await?;
-                let rows = rows.map_err(db::Error::from).and_then(|row| ready(voter_of(&row)));
-                rows.try_collect::<Vec<_>>().await
-            },
+            electorate::read(client, &list_voters, key, most),
         ),
     )
     .await;
     let (poll, options, voters) = (poll?, options?, voters?);
     let Some(poll) = poll else { return Ok(None) };
     let standing = poll_of(poll_id, &options, &poll)?;
-    let voters = if voters.len() > most { Box::default() } else { voters.into() };
     Ok(Some(KnownPoll { standing, voters }))
-}
-
-fn voter_of(row: &Row) -> Result<KnownVoter, db::Error> {
-    let broken = || db::Error::Internal("poll_electorate: a voter without a weight or a token".into());
-    let sha256: &[u8] = row.try_get("token_sha256")?;
-    Ok(KnownVoter {
-        participant_id: row.try_get("participant_id")?,
-        weight: Weight::from_micros(row.try_get("weight_micros")?).ok_or_else(broken)?,
-        record_key: row.try_get("record_key")?,
-        token_sha256: sha256.try_into().map_err(|_| broken())?,
-        holder_id: row.try_get("holder_id")?,
-    })
 }
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Voting: meetings, polls, participants, ballots, counts and results.
 //!
 //! Pure: `model`, `rules`, `weight`, `token`, `ballot`, `eligibility`, `count`, `record`. Under load:
-//! `submit`, `known`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
+//! `submit`, `known`, `electorate`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
 
 pub mod api;
 pub mod ballot;
@@ -9,6 +9,7 @@ pub mod cast;
 pub mod close;
 pub mod count;
 pub mod due;
+pub mod electorate;
 pub mod eligibility;
 pub mod error;
 pub mod known;
@@ -90,7 +91,7 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [cast::STATEMENTS, close::STATEMENTS, known::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
+    [cast::STATEMENTS, close::STATEMENTS, electorate::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
         .into_iter()
         .flatten()
         .copied()

@@ -106,7 +106,7 @@ impl Voting {
     fn remember(&self, key: PollKey, generation: i64) {
         let voting = self.clone();
         self.tasks.spawn_short(async move {
-            if let Err(error) = voting.known_polls.find(&voting.db, key, Some(generation - 1)).await {
+            if let Err(error) = voting.known_polls.read_ahead(&voting.db, key, generation).await {
                 tracing::debug!(%error, "an electorate is left to its first voter");
             }
         });
