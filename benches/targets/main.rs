@@ -25,6 +25,7 @@ use rows::{Bench, Plan};
 use stand::{Server, Stand};
 
 #[derive(Debug, Parser)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command")]
 struct Args {
     /// Each path once, in seconds: the figures say nothing.
     #[arg(long)]

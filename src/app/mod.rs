@@ -100,14 +100,15 @@ impl App {
         let turns = Turns::for_pool(db.hot_connections());
         let bounds = Bounds::from(&config);
         let writer = Writer::new(&db, &ids, &tasks, &turns, bounds, quotas.of(Quota::Names));
-        let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns, bounds);
-        let known_polls = KnownPolls::new(config.cache.voters);
+        let casting = Batcher::new(Casting, db.clone(), ids.clone(), tasks.clone(), turns.clone(), bounds);
+        let known_polls = KnownPolls::new(config.cache.voters, turns.clone());
         let parts = voting::Parts {
             db: db.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             quotas,
             tasks: tasks.clone(),
+            turns,
             casting,
             known_polls,
         };

@@ -82,7 +82,7 @@ where
                 let Some(limits) = limits else { return inner.call(request).await.into_response() };
                 match limits.enter(&mut request) {
                     Ok(pass) => limits.leave(pass, inner.call(request).await.into_response()),
-                    Err(refused) => refused,
+                    Err(refused) => *refused,
                 }
             };
             Ok(log.end(entry, answer).await)

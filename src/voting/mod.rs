@@ -1,7 +1,7 @@
 //! Voting: meetings, polls, participants, ballots, counts and results.
 //!
 //! Pure: `model`, `rules`, `weight`, `token`, `ballot`, `eligibility`, `count`, `record`. Under load:
-//! `submit`, `known`, `electorate`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
+//! `submit`, `known`, `standing`, `cast`, `close`, `meetings`. It knows nothing of persistent URLs.
 
 pub mod api;
 pub mod ballot;
@@ -9,7 +9,6 @@ pub mod cast;
 pub mod close;
 pub mod count;
 pub mod due;
-pub mod electorate;
 pub mod eligibility;
 pub mod error;
 pub mod known;
@@ -35,7 +34,7 @@ use self::cast::Casting;
 use self::known::KnownPolls;
 use crate::clock::Clock;
 use crate::db::Db;
-use crate::db::batch::Batcher;
+use crate::db::batch::{Batcher, Turns};
 use crate::db::keyset::ListingEntry;
 use crate::db::quota::Defaults;
 use crate::db::statement::Statement;
@@ -72,6 +71,8 @@ pub struct Parts {
     pub ids: Ids,
     /// For what goes on after an answer.
     pub tasks: Tasks,
+    /// Shares the connections between tenants.
+    pub turns: Turns,
     /// Ballots on their way into the database.
     pub casting: Batcher<Casting>,
     /// Open polls and their voters.
@@ -91,7 +92,7 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [cast::STATEMENTS, close::STATEMENTS, electorate::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
+    [cast::STATEMENTS, close::STATEMENTS, known::STATEMENTS, meetings::STATEMENTS, standing::STATEMENTS]
         .into_iter()
         .flatten()
         .copied()

@@ -79,9 +79,10 @@ impl Voting {
         submission: &Submission,
     ) -> Result<Answer, db::Error> {
         for _ in FROM_MEMORY..JUDGEMENTS {
+            let turn = self.turns.take(key.0).await;
             let client = self.db.hot().await?;
             let standing = self.find_standing(&client, token, key.1, represented).await?;
-            drop(client);
+            drop((client, turn));
             let (poll, voter) = match standing {
                 Standing::Unauthenticated => return Ok(Answer::Unauthenticated),
                 Standing::UnknownPoll => return Ok(Answer::Refused(Refusal::UnknownPoll)),

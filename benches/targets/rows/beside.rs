@@ -22,7 +22,8 @@ impl Bench {
             let busy = Running::start(
                 &self.stand,
                 server,
-                &format!("votes --participants {} --polls 50 --concurrency 256", self.plan.most / 20),
+                // All electorates together fit into the memory for them (`cache.voters`).
+                &format!("votes --participants {} --polls 50 --concurrency 256", self.plan.most * 7 / 400),
             )?;
             let manifest = busy.manifest.clone();
             let tenant_id = self.tenant_of(&manifest).await?;

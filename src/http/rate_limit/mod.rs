@@ -134,7 +134,7 @@ pub struct Pass {
 impl RateLimits {
     /// Judges a request before its handler does; the answer, if it is refused. It needs the request's peer for what it
     /// limits by address; without one (requests that come over no connection) only keys are limited.
-    pub fn enter(&self, request: &mut Request) -> Result<Pass, Response> {
+    pub fn enter(&self, request: &mut Request) -> Result<Pass, Box<Response>> {
         let claim = bearer(request.headers()).map(self.0.recognise);
         let address = client::address(request.extensions(), request.headers(), &self.0.trusted);
         let block = address.map(Block::of);
@@ -143,12 +143,12 @@ impl RateLimits {
             let counted = block.filter(|_| known_route && !request.method().is_safe());
             let standing = counted.and_then(|block| self.0.addresses.take(block, self.0.clock.monotonic()));
             return match standing {
-                Some(standing) if standing.is_refused() => Err(refused(&standing)),
+                Some(standing) if standing.is_refused() => Err(Box::new(refused(&standing))),
                 standing => Ok(Pass { credential: None, visit: None, standing }),
             };
         };
         if let Some(standing) = block.and_then(|block| self.find_distrust(claim, block)) {
-            return Err(refused(&standing));
+            return Err(Box::new(refused(&standing)));
         }
         let mut pass = Pass { credential: Some((claim, block)), visit: None, standing: None };
         if matches!(claim, Claim::Key(_)) {

@@ -10,10 +10,10 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::known::PollKey;
-use super::weight::Weight;
+use super::PollKey;
 use crate::db;
 use crate::db::statement::Statement;
+use crate::voting::weight::Weight;
 
 /// Every hot statement here.
 pub const STATEMENTS: &[&Statement] = &[&LIST_VOTERS];

@@ -3,23 +3,29 @@
 //! it can cost a second look but never lets a ballot in. Nothing is refused by it either: whoever seems to have no
 //! right to vote is looked up in the database.
 
+mod electorate;
+mod memory;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deadpool_postgres::Object;
 use futures_util::future::join3;
-use lru::LruCache;
 use metrics::{Counter, counter};
 use tokio::sync::Semaphore;
 
+use self::electorate::{KnownVoter, LIST_VOTERS};
+use self::memory::Memory;
 use super::ballot::Signatory;
-use super::electorate::{self, KnownVoter, LIST_VOTERS};
 use super::eligibility::{Actor, PollStanding, VoterStanding};
 use super::standing::{FIND_POLL, LIST_OPTION_IDS, poll_of};
 use super::token::PresentedToken;
+use crate::db::batch::Turns;
 use crate::db::statement::flight;
 use crate::db::{self, Db};
 use crate::telemetry::metrics::{CACHE_EVICTIONS, CACHE_LOOKUPS};
+
+pub use self::electorate::STATEMENTS;
 
 /// A poll as it was at its generation.
 #[derive(Debug)]
@@ -81,19 +87,13 @@ pub struct KnownPolls(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     most: usize,
-    polls: Mutex<Polls>,
+    memory: Mutex<Memory>,
+    turns: Turns,
     /// One gate for each poll that is being read, so that all who need it wait for one reading.
     gates: Mutex<HashMap<PollKey, Arc<Gate>>>,
     /// Who reads ahead: one at a time, so that many polls opened at once leave the connections to those who vote.
     ahead: Semaphore,
     metrics: Metrics,
-}
-
-#[derive(Debug)]
-struct Polls {
-    by_key: LruCache<PollKey, Arc<KnownPoll>>,
-    /// The voters of all of them, and one more for each poll.
-    size: usize,
 }
 
 /// Holds the error of a reading that failed, for those who waited for it.
@@ -103,11 +103,12 @@ type Gate = tokio::sync::Mutex<Option<Arc<db::Error>>>;
 pub type PollKey = (i64, i64);
 
 impl KnownPolls {
-    /// Nothing yet; `most` voters and polls together.
-    pub fn new(most: usize) -> Self {
+    /// Nothing yet; `most` voters and polls together. Electorates are read in turn with whatever else uses the connections.
+    pub fn new(most: usize, turns: Turns) -> Self {
         Self(Arc::new(Inner {
             most,
-            polls: Mutex::new(Polls { by_key: LruCache::unbounded(), size: 0 }),
+            memory: Mutex::new(Memory::new(most)),
+            turns,
             gates: Mutex::default(),
             ahead: Semaphore::new(1),
             metrics: Metrics::new(),
@@ -121,7 +122,7 @@ impl KnownPolls {
     }
 
     /// The poll, at a generation after `seen` if one is named; one request reads it for all that ask at once. `None` if
-    /// there is no such poll.
+    /// there is no such poll, or if it is not worth the reading.
     pub async fn find(
         &self,
         db: &Db,
@@ -142,6 +143,10 @@ impl KnownPolls {
         key: PollKey,
         seen: Option<i64>,
     ) -> Result<Option<Arc<KnownPoll>>, db::Error> {
+        if !lock(&self.0.memory).is_worth_reading(key) {
+            self.0.metrics.miss.increment(1);
+            return Ok(None);
+        }
         let gate = Arc::clone(lock(&self.0.gates).entry(key).or_default());
         let mut failed = gate.lock().await;
         if let Some(known) = self.recall(key, seen) {
@@ -161,16 +166,16 @@ impl KnownPolls {
 
     /// Notes a generation that was seen in the database: what is older is forgotten.
     pub fn seen(&self, key: PollKey, generation: i64) {
-        let mut polls = lock(&self.0.polls);
-        if polls.by_key.peek(&key).is_some_and(|known| known.standing.generation < generation) {
-            polls.remove(key);
+        let mut memory = lock(&self.0.memory);
+        if memory.generation(key).is_some_and(|known| known < generation) {
+            memory.remove(key);
             self.0.metrics.written.increment(1);
         }
     }
 
     /// Voters and polls that are remembered.
     pub fn len(&self) -> usize {
-        lock(&self.0.polls).size
+        lock(&self.0.memory).size()
     }
 
     /// Whether nothing is.
@@ -179,25 +184,19 @@ impl KnownPolls {
     }
 
     fn recall(&self, key: PollKey, seen: Option<i64>) -> Option<Arc<KnownPoll>> {
-        let mut polls = lock(&self.0.polls);
-        let known = polls.by_key.get(&key)?;
+        let mut memory = lock(&self.0.memory);
+        let known = memory.find(key)?;
         seen.is_none_or(|seen| known.standing.generation > seen).then(|| Arc::clone(known))
     }
 
     async fn read(&self, db: &Db, key: PollKey) -> Result<Option<Arc<KnownPoll>>, db::Error> {
+        let turn = self.0.turns.take(key.0).await;
         let client = db.hot().await?;
         let Some(poll) = read(&client, key, self.0.most).await? else { return Ok(None) };
-        drop(client);
+        drop((client, turn));
         let poll = Arc::new(poll);
-        let mut polls = lock(&self.0.polls);
-        polls.remove(key);
-        polls.size += poll.size();
-        polls.by_key.push(key, Arc::clone(&poll));
-        while polls.size > self.0.most {
-            let Some((_, old)) = polls.by_key.pop_lru() else { break };
-            polls.size -= old.size();
-            self.0.metrics.full.increment(1);
-        }
+        let pushed_out = lock(&self.0.memory).insert(key, Arc::clone(&poll));
+        self.0.metrics.full.increment(pushed_out);
         Ok(Some(poll))
     }
 }
@@ -211,14 +210,6 @@ struct Reading<'a> {
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
         lock(&self.polls.0.gates).remove(&self.key);
-    }
-}
-
-impl Polls {
-    fn remove(&mut self, key: PollKey) {
-        if let Some(old) = self.by_key.pop(&key) {
-            self.size -= old.size();
-        }
     }
 }
 
