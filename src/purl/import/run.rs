@@ -26,7 +26,7 @@ const PORTION: i64 = 2_000;
 
 /// Lines that are merged at a time. Their domains are locked meanwhile, and who makes a single name in one of them waits
 /// for as long.
-const CHUNK: i64 = 500;
+const CHUNK: i64 = 250;
 
 /// How often a chunk is checked again when domains change under it.
 const ATTEMPTS: usize = 10;
@@ -328,8 +328,9 @@ impl Import<'_> {
         let mut tree = Tree::default();
         while after < last_line {
             let mut lines = staging::list_lines(self.db, run, after, CHUNK).await?;
-            after = lines.last().ok_or(ImportError::Lost)?.line;
-            let mut outcomes = self.merge_chunk(run, after, &mut lines, &mut tree).await?;
+            let through = lines.last().ok_or(ImportError::Lost)?.line;
+            let mut outcomes = self.merge_chunk(run, (after, through), &mut lines, &mut tree).await?;
+            after = through;
             for line in lines {
                 let outcome = match (&line.refusal, line.duplicate_of) {
                     (Some(refusal), _) => Outcome::Refused(refusal.clone()),
@@ -347,7 +348,7 @@ impl Import<'_> {
     async fn merge_chunk(
         &self,
         run: Run,
-        through: i64,
+        (after, through): (i64, i64),
         lines: &mut [StagedLine],
         tree: &mut Tree,
     ) -> Result<HashMap<i64, Outcome>, ImportError> {
@@ -357,7 +358,7 @@ impl Import<'_> {
             let numbers: Vec<i64> = good().map(|line| line.line).collect();
             let domains: BTreeSet<&String> = good().map(|line| &line.domain_path).collect();
             let domains: Vec<String> = domains.into_iter().cloned().collect();
-            let chunk = Chunk { lines: &numbers, domains: &domains, lacked: &lacked, through };
+            let chunk = Chunk { lines: &numbers, domains: &domains, lacked: &lacked, after, through };
             let quota = self.quotas.of(Quota::Names);
             let merged = staging::merge(self.db, run, &chunk, &tree.generations, quota, self.clock.now());
             let current = match merged.await {

@@ -283,6 +283,8 @@ pub struct Chunk<'a> {
     pub domains: &'a [String],
     /// Domains that lacked names when this was tried before: now they are allotted in the same transaction.
     pub lacked: &'a [Lack],
+    /// The last line that was done before.
+    pub after: i64,
     /// The last line that is done with this chunk, merged or only reported.
     pub through: i64,
 }
@@ -362,11 +364,11 @@ pub async fn merge(
             Err(AllotError::Db(error)) => return Err(error),
         }
         let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &new, &now];
-        for row in client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await? {
-            outcomes.insert(row.try_get("line")?, Outcome::Created);
-        }
+        let rows = client.query(&sql::MERGE_NEW.prepare(client).await?, &values).await?;
+        outcomes.extend(list_created(&rows)?.into_iter().map(|line| (line, Outcome::Created)));
     }
-    run_one(client, &sql::FORGET_LINES, &[&run.tenant_id, &run.import_id, &chunk.through]).await?;
+    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &chunk.through, &chunk.after];
+    run_one(client, &sql::FORGET_LINES, &values).await?;
     let announcements = notify::payloads(known::TOPIC, updated);
     if !announcements.is_empty() {
         // Inside: this process may end at any moment, and a chunk is no burst of commits.
@@ -374,6 +376,22 @@ pub async fn merge(
     }
     tx.commit().await?;
     Ok(Merged::Done(outcomes))
+}
+
+/// The lines whose names were made: rows with a line say what it names, those without say what was made. Matched here,
+/// because the planner takes either for one row and would compare each with each.
+fn list_created(rows: &[tokio_postgres::Row]) -> Result<Vec<i64>, tokio_postgres::Error> {
+    let (mut lines, mut made) = (Vec::with_capacity(rows.len()), HashSet::new());
+    for row in rows {
+        let name: (i64, i64, &str) = (row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+        match row.try_get::<_, Option<i64>>(0)? {
+            Some(line) => lines.push((line, name)),
+            None => {
+                made.insert(name);
+            }
+        }
+    }
+    Ok(lines.into_iter().filter(|(_, name)| made.contains(name)).map(|(line, _)| line).collect())
 }
 
 /// What must be allotted, to domains that are locked, before the names of these lines can be made: nothing if no domain

@@ -213,7 +213,7 @@ FROM existing e LEFT JOIN written w ON w.line = e.line",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::TIMESTAMPTZ],
 };
 
-/// Makes the names that do not exist; gives back their lines. Parameters as before, the lines only those that
+/// Makes the names that do not exist; gives back what was asked, with lines, and what was made, without. Parameters as before, the lines only those that
 /// [`MERGE_EXISTING`] did not give back: each row that is skipped here would burn an id.
 pub const MERGE_NEW: Statement = Statement {
     name: "import_merge_new",
@@ -242,19 +242,21 @@ counted AS (
     SET names_count = s.names_count + new.names, has_names = true,
         directory_version = CASE WHEN new.has_names THEN s.directory_version ELSE (SELECT version FROM raised) END
     FROM new WHERE s.tenant_id = new.tenant_id AND s.domain_id = new.domain_id)
-SELECT r.line
-FROM staged r JOIN created c ON c.tenant_id = r.home AND c.domain_id = r.domain_id AND c.name_key = r.name_key",
+SELECT line, home, domain_id, name_key FROM staged
+UNION ALL
+SELECT NULL, tenant_id, domain_id, name_key FROM created",
     types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::TIMESTAMPTZ],
 };
 
-/// Notes how far the merge has come, in its own transaction, and frees the lines. `$3` last line.
+/// Notes how far the merge has come, in its own transaction, and frees the lines behind `$4` up to `$3`. Without the lower
+/// bound each chunk would walk over all that were freed before it.
 pub const FORGET_LINES: Statement = Statement {
     name: "import_forget_lines",
     sql: "/* import_forget_lines */
 WITH noted AS (
     UPDATE imports SET merged_line = $3 WHERE tenant_id = $1 AND import_id = $2)
-DELETE FROM import_rows WHERE tenant_id = $1 AND import_id = $2 AND line <= $3",
-    types: &[Type::INT8, Type::UUID, Type::INT8],
+DELETE FROM import_rows WHERE tenant_id = $1 AND import_id = $2 AND line > $4 AND line <= $3",
+    types: &[Type::INT8, Type::UUID, Type::INT8, Type::INT8],
 };
 
 /// Ends a run. `$3` the state it ends in, `$4` now.
