@@ -26,12 +26,12 @@ async fn whoever_hangs_up_has_made_a_name_whole_or_not_at_all_and_learns_it_by_t
     let hold = "BEGIN; SELECT FROM domain_state FOR UPDATE";
     sqlx::raw_sql(hold).execute(&mut holder).await.expect("held");
     let keyed = |key: &str| registry.editor.with("idempotency-key", key);
-    let (writing, waiting) = (keyed("writing"), keyed("waiting"));
+    let (writing, queued) = (keyed("writing"), keyed("queued"));
     // The first one's transaction waits for the domain, the second one for the batch after it.
     let under_way = timeout(Duration::from_millis(400), writing.post("/api/v1/purls", body("writing")));
     let behind = async {
         tokio::time::sleep(Duration::from_millis(150)).await;
-        timeout(Duration::from_millis(150), waiting.post("/api/v1/purls", body("waiting"))).await
+        timeout(Duration::from_millis(150), queued.post("/api/v1/purls", body("queued"))).await
     };
     let released = async {
         tokio::time::sleep(Duration::from_millis(600)).await;
@@ -41,7 +41,7 @@ async fn whoever_hangs_up_has_made_a_name_whole_or_not_at_all_and_learns_it_by_t
     assert!(first.is_err() && second.is_err(), "both were waiting");
     let retried = writing.post("/api/v1/purls", body("writing")).await.expect(201);
     assert_eq!(retried.header("idempotency-replayed"), "true", "it was under way, and is whole");
-    let retried = waiting.post("/api/v1/purls", body("waiting")).await.expect(201);
+    let retried = queued.post("/api/v1/purls", body("queued")).await.expect(201);
     assert_eq!(retried.header("idempotency-replayed"), "", "nothing of it had begun");
     registry.leads("/d/writing", "https://e.org/writing").await;
 }
