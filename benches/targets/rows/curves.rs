@@ -141,7 +141,7 @@ impl Bench {
         let mut files = Vec::new();
         for names in sizes {
             let x = u32::try_from(*names).map_or(f64::INFINITY, f64::from);
-            let creations = 150 * self.plan.seconds;
+            let creations = 50 * self.plan.seconds * self.plan.rounds;
             let creating = format!("purls --existing {names} --names {creations} --concurrency 16 --rate 50");
             let running = tools::Running::start(&self.stand, server, &creating)?;
             let file = running.manifest.clone();
