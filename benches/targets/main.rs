@@ -33,9 +33,9 @@ struct Args {
     /// The curves in place of the targets: how the figures go as the work grows.
     #[arg(long)]
     curves: bool,
-    /// Seconds that memory is watched for at the end of the curves.
-    #[arg(long, default_value_t = 60)]
-    soak: u64,
+    /// Watch memory for so many seconds at the end of the curves.
+    #[arg(long)]
+    soak: Option<u64>,
     /// Directory of PostgreSQL's programs; default: they are searched in PATH.
     #[arg(long)]
     postgres: Option<PathBuf>,
@@ -96,9 +96,16 @@ const PENDING: [(&str, &str, Goal); 1] =
 
 fn curves(bench: &mut Bench, args: &Args) -> anyhow::Result<()> {
     let server = Server::start(&bench.stand, "info")?;
-    let soak = Duration::from_secs(args.soak);
-    bench.curves(&server, &if args.quick { Reach::quick() } else { Reach::full(soak) })?;
+    let reach = if args.quick { Reach::quick() } else { Reach::full() };
+    let (few, many) = bench.curves(&server, &reach)?;
+    bench.two_servers(&server)?;
     server.stop()?;
+    if let Some(seconds) = args.soak.or(args.quick.then_some(3)) {
+        // A fresh one, so that it is not what the curves left behind that is watched.
+        let server = Server::start(&bench.stand, "info")?;
+        bench.soak(&server, (&few, &many), Duration::from_secs(seconds))?;
+        server.stop()?;
+    }
     Ok(())
 }
 
@@ -169,9 +176,14 @@ fn print(report: &Report, curves: bool) {
         for curve in &report.curves {
             let points = curve.medians();
             let points = points.iter().map(|(x, y)| format!("{}: {}", shown(*x), shown(*y)));
-            println!("{:<60} {}", curve.name, points.collect::<Vec<_>>().join("  "));
+            let points = if points.len() > 20 {
+                "see the page".to_owned()
+            } else {
+                points.collect::<Vec<_>>().join("  ")
+            };
+            println!("{:<66} {:<3} {points}", curve.name, curve.unit);
         }
-        return print_faults(report);
+        println!();
     }
     println!("{:<50} {:>12} {:>12} {:>10} {:>10}", "work", "product", "baseline", "figure", "goal");
     for target in &report.targets {
@@ -191,10 +203,6 @@ fn print(report: &Report, curves: bool) {
             target.note
         );
     }
-    print_faults(report);
-}
-
-fn print_faults(report: &Report) {
     for fault in &report.faults {
         println!("LOST OR WRONG DATA: {fault}");
     }

@@ -98,26 +98,30 @@ fn bars(targets: &[Target]) -> String {
     svg
 }
 
-/// What the curve's name says, the abscissa by doublings.
+/// Points with their numbers are only drawn where there is room.
+const DOTS: usize = 16;
+
+/// What the curve's name says, the abscissa by doublings unless it is time.
 fn plot(curve: &Curve) -> String {
     const WIDTH: f64 = 640.0;
     const HEIGHT: f64 = 200.0;
     const LEFT: f64 = 80.0;
     let points = curve.medians();
     let most = points.iter().map(|(_, y)| *y).fold(1.0, f64::max);
-    let last = points.last().map_or(1.0, |(x, _)| x.max(2.0).log2());
-    let at = |(x, y): (f64, f64)| {
-        (LEFT + (WIDTH - 60.0) * x.max(1.0).log2() / last, 20.0 + HEIGHT * (1.0 - y / most))
-    };
+    let scaled = |x: f64| if curve.x == "seconds" { x } else { x.max(1.0).log2() };
+    let last = points.last().map_or(1.0, |(x, _)| scaled(*x).max(1.0));
+    let at =
+        |(x, y): (f64, f64)| (LEFT + (WIDTH - 60.0) * scaled(x) / last, 20.0 + HEIGHT * (1.0 - y / most));
     let mut svg = String::from(
-        "<svg width=\"760\" height=\"260\" role=\"img\"><polyline fill=\"none\" stroke=\"#2a6\" points=\"",
+        "<svg width=\"760\" height=\"270\" role=\"img\"><polyline fill=\"none\" stroke=\"#2a6\" points=\"",
     );
     for point in &points {
         let (x, y) = at(*point);
         let _ = write!(svg, "{x:.1},{y:.1} ");
     }
     svg += "\"/>";
-    for point in &points {
+    let every = points.len().div_ceil(DOTS).max(1);
+    for point in points.iter().step_by(every) {
         let (x, y) = at(*point);
         let _ = write!(
             svg,
@@ -128,7 +132,14 @@ fn plot(curve: &Curve) -> String {
             shown(point.1)
         );
     }
-    svg + "</svg>"
+    let middle = LEFT + (WIDTH - 60.0) / 2.0;
+    let _ = write!(
+        svg,
+        "<text x=\"0\" y=\"120\">{}</text><text x=\"{middle}\" y=\"262\" text-anchor=\"middle\">{}</text></svg>",
+        escape(curve.unit),
+        escape(curve.x)
+    );
+    svg
 }
 
 fn escape(text: &str) -> String {

@@ -127,6 +127,10 @@ impl Target {
 pub struct Curve {
     /// What is plotted.
     pub name: String,
+    /// What the abscissa counts.
+    pub x: &'static str,
+    /// Unit of the ordinate.
+    pub unit: &'static str,
     /// In the order of measurement; several of one abscissa are averaged by their median.
     pub points: Vec<(f64, f64)>,
 }
@@ -168,17 +172,19 @@ impl Report {
         &mut self.targets[place]
     }
 
-    /// Adds a point to a plot, made when it is new.
-    pub fn point(&mut self, curve: &str, x: f64, y: f64) {
+    /// Adds a point to a plot, made when it is new with what its abscissa counts and the unit of its ordinate.
+    pub fn point(&mut self, curve: &str, (x, unit): (&'static str, &'static str), at: (f64, f64)) {
         match self.curves.iter_mut().find(|known| known.name == curve) {
-            Some(known) => known.points.push((x, y)),
-            None => self.curves.push(Curve { name: curve.to_owned(), points: vec![(x, y)] }),
+            Some(known) => known.points.push(at),
+            None => self.curves.push(Curve { name: curve.to_owned(), x, unit, points: vec![at] }),
         }
     }
 
     /// The document.
     pub fn to_json(&self) -> Value {
-        let curves = self.curves.iter().map(|curve| json!({ "name": curve.name, "points": curve.medians() }));
+        let curves = self.curves.iter().map(|curve| {
+            json!({ "name": curve.name, "x": curve.x, "unit": curve.unit, "points": curve.medians() })
+        });
         json!({
             "machine": self.machine,
             "targets": self.targets.iter().map(Target::to_json).collect::<Vec<_>>(),

@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -82,6 +83,9 @@ impl Stand {
     }
 }
 
+/// Servers so far: each has a log of its own.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
 /// A running server.
 pub struct Server {
     child: Child,
@@ -94,7 +98,10 @@ impl Server {
     /// to a file as it would go to a pipe.
     pub fn start(stand: &Stand, level: &str) -> anyhow::Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
-        let log = File::create(stand.directory.join("server.log"))?;
+        // There may be two at once.
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let file = stand.directory.join(format!("server-{number}.log"));
+        let log = File::create(&file)?;
         let child = stand
             .command(&["serve", "--listen", &address])
             .env("RESOLUTE__OPS__LISTEN", "")
@@ -110,7 +117,7 @@ impl Server {
         let end = Instant::now() + Duration::from_mins(1);
         while !is_ready(&server.address) {
             if Instant::now() > end {
-                let log = fs::read_to_string(stand.directory.join("server.log")).unwrap_or_default();
+                let log = fs::read_to_string(&file).unwrap_or_default();
                 bail!("the server does not get ready:\n{log}");
             }
             std::thread::sleep(Duration::from_millis(50));

@@ -64,9 +64,11 @@ async fn test(command: &Command, place: &Place, db: &Db) -> Outcome {
     manifest.write(&file)?;
     let tested = async {
         let ground = ground::make(db, &place.config.quotas, &mut manifest).await?;
-        if let Command::Resolve(args) = command {
-            manifest.names = args.names();
-        }
+        manifest.names = match command {
+            Command::Resolve(args) => args.names(),
+            Command::Purls(args) => args.existing,
+            _ => 0,
+        };
         manifest.write(&file)?;
         scenario(command, &session, &ground).await
     };
@@ -85,8 +87,10 @@ async fn test(command: &Command, place: &Place, db: &Db) -> Outcome {
 async fn scenario(command: &Command, session: &Session<'_>, ground: &[Ground]) -> anyhow::Result<Report> {
     let first = ground.first().context("a tenant")?;
     match command {
-        Command::Votes(args) => session.votes(ground, (args.participants, args.polls), interrupted()).await,
-        Command::Purls(args) => session.purls(first, args.names, interrupted()).await,
+        Command::Votes(args) => {
+            session.votes(ground, (args.participants, args.polls), args.before, interrupted()).await
+        }
+        Command::Purls(args) => session.purls(first, (args.names, args.existing), interrupted()).await,
         Command::Resolve(args) => {
             let names = args.names();
             session.make_names(first, names).await?;

@@ -19,7 +19,7 @@ pub struct Manifest {
     pub database: String,
     /// Tenants; ids are known once they are made.
     pub tenants: Vec<Tenant>,
-    /// Names to resolve in the first domain of the first tenant, where the run made some.
+    /// Names that were inserted into the first domain of the first tenant, to be resolved.
     pub names: u64,
 }
 

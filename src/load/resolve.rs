@@ -39,7 +39,7 @@ impl Resolve {
 const WARM: u64 = 10_000;
 
 /// Steele, Lea and Flood's SplitMix64: a permutation of the 64-bit numbers that looks like chance.
-fn scatter(turn: u64) -> u64 {
+pub fn scatter(turn: u64) -> u64 {
     let mut z = turn.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

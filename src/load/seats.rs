@@ -45,7 +45,7 @@ impl Seats {
         for (_, options) in &mut hall.polls {
             options.truncate(1);
         }
-        Self { votes: Votes { host, halls: vec![hall] } }
+        Self { votes: Votes::all(host, vec![hall]) }
     }
 
     /// The settings of a poll whose first option has so many seats.

@@ -35,11 +35,12 @@ pub struct Session<'a> {
 const RESOLVE_FOR: Duration = Duration::from_secs(5);
 
 impl Session<'_> {
-    /// Everybody casts on every poll of their tenant.
+    /// Everybody casts on every poll of their tenant, `before` of the people before anything is measured.
     pub async fn votes(
         &self,
         ground: &[Ground],
         (participants, polls): (u64, u64),
+        before: u64,
         stop: impl Future<Output = ()> + Send,
     ) -> anyhow::Result<Report> {
         let mut halls = Vec::new();
@@ -47,13 +48,25 @@ impl Session<'_> {
             let polls = (polls, &seed::settings());
             halls.push(seed::make_hall(&self.aim.address, tenant, participants, polls).await?);
         }
-        let work = Votes { host: self.aim.address.clone(), halls };
-        let scenario =
+        let mut scenario =
             format!("votes: {participants} participants × {polls} polls × {} tenants", ground.len());
+        let mut work = Votes::all(self.aim.address.clone(), halls);
+        let (mut acks, end) = (Vec::new(), work.part.end);
+        if before > 0 {
+            scenario = format!("{scenario}, {before} of each meeting before");
+            work.part.end = before.min(participants) * polls * ground.len() as u64;
+            let aim = Aim { rate: None, duration: None, ..self.aim.clone() };
+            let (driven, voted) = drive(work, &aim, std::future::pending()).await?;
+            ensure!(driven.errors.is_empty(), "of those who cast before: {:?}", driven.errors);
+            (acks, work) = (driven.acks, voted);
+            work.part = work.part.end..end;
+        }
         let (mut report, driven, work) = self.measured(scenario, work, stop).await?;
+        acks.extend(driven.acks.into_iter().map(|(turn, receipt)| (work.number(turn), receipt)));
+        let unknown: Vec<u64> = driven.unknown.iter().map(|turn| work.number(*turn)).collect();
         let mut client = self.client().await?;
         let mut integrity = Integrity::default();
-        for (tenant_id, ledger) in work.ledgers(&driven.acks, &driven.unknown) {
+        for (tenant_id, ledger) in work.ledgers(&acks, &unknown) {
             integrity.add(&stored::check_ballots(&mut client, tenant_id, ledger).await?);
         }
         report.integrity = Some(integrity);
@@ -82,20 +95,24 @@ impl Session<'_> {
         Ok(report)
     }
 
-    /// Makes names.
+    /// Makes names, in a domain that has `existing` names already.
     pub async fn purls(
         &self,
         ground: &Ground,
-        names: u64,
+        (names, existing): (u64, u64),
         stop: impl Future<Output = ()> + Send,
     ) -> anyhow::Result<Report> {
         ensure!(!ground.domains.is_empty(), "a tenant without a domain");
-        let scenario = format!("purls: {names} names in {} domains", ground.domains.len());
-        let work = Purls { host: self.aim.address.clone(), ground: ground.clone(), names };
+        let mut scenario = format!("purls: {names} names in {} domains", ground.domains.len());
+        if existing > 0 {
+            scenario = format!("{scenario} beside {existing}");
+            self.make_names(ground, existing).await?;
+        }
+        let work = Purls { host: self.aim.address.clone(), ground: ground.clone(), names, existing };
         let (mut report, driven, work) = self.measured(scenario, work, stop).await?;
         let ledger = work.ledger(&driven.acks, &driven.unknown);
         let mut client = self.client().await?;
-        report.integrity = Some(stored::check_names(&mut client, ground.tenant_id, ledger).await?);
+        report.integrity = Some(stored::check_names(&mut client, ground.tenant_id, existing, ledger).await?);
         Ok(report)
     }
 

@@ -45,16 +45,21 @@ pub async fn count_seats(client: &Object, tenant_id: i64) -> anyhow::Result<u64>
     Ok(u64::try_from(taken)?)
 }
 
-/// Names of a tenant: what the body asked for against the row.
+/// Names of a tenant: what the body asked for against the row. Where names were `existing` before anything was asked
+/// for, those are passed over: they have no x.
 pub async fn check_names(
     client: &mut Object,
     tenant_id: i64,
+    existing: u64,
     mut ledger: Ledger<(i64, String), String>,
 ) -> anyhow::Result<Integrity> {
     let transaction = reading(client).await?;
     let mut rows = pin!(
         transaction
-            .query_raw("SELECT domain_id, name, target FROM purls WHERE tenant_id = $1", [tenant_id])
+            .query_raw(
+                "SELECT domain_id, name, target FROM purls WHERE tenant_id = $1 AND ($2::bigint = 0 OR strpos(name, 'x') > 0)",
+                [tenant_id, i64::try_from(existing)?]
+            )
             .await?
     );
     while let Some(row) = rows.next().await {

@@ -1,6 +1,7 @@
 //! Everybody casts on every poll. Adjacent turns go to different polls, so that many polls are busy at once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 
@@ -25,6 +26,8 @@ pub struct Votes {
     pub host: String,
     /// Who and on what; all halls are of one size.
     pub halls: Vec<Hall>,
+    /// Which of all casts are this work: those of the people who come first, or of those after them.
+    pub part: Range<u64>,
 }
 
 #[derive(Deserialize)]
@@ -42,16 +45,27 @@ struct Cast<'a> {
 }
 
 impl Votes {
-    /// Halls first, then polls, then people: turns that follow each other share as little as possible.
-    fn cast(&self, turn: u64) -> Cast<'_> {
-        let turn = usize::try_from(turn).unwrap_or(usize::MAX);
+    /// Everybody's casts on every poll.
+    pub fn all(host: String, halls: Vec<Hall>) -> Self {
+        let casts = halls.iter().map(|hall| (hall.voters.len() * hall.polls.len()) as u64).sum();
+        Self { host, halls, part: 0..casts }
+    }
+
+    /// Halls first, then polls, then people: casts that follow each other share as little as possible.
+    fn cast(&self, number: u64) -> Cast<'_> {
+        let turn = usize::try_from(number).unwrap_or(usize::MAX);
         let halls = self.halls.len().max(1);
         let hall = &self.halls[turn % halls];
         let polls = hall.polls.len().max(1);
         Cast { hall, poll: turn / halls % polls, voter: turn / halls / polls }
     }
 
-    /// What clients were told, for each tenant: rows are (poll, participant).
+    /// A cast's number among all, from its turn.
+    pub fn number(&self, turn: u64) -> u64 {
+        self.part.start + turn
+    }
+
+    /// What clients were told, for each tenant, by the numbers of the casts: rows are (poll, participant).
     pub fn ledgers(
         &self,
         acks: &[(u64, Receipt)],
@@ -80,11 +94,11 @@ impl Work for Votes {
     type Ack = Receipt;
 
     fn turns(&self) -> u64 {
-        self.halls.iter().map(|hall| (hall.voters.len() * hall.polls.len()) as u64).sum()
+        self.part.end - self.part.start
     }
 
     fn write(&self, turn: u64, out: &mut Vec<u8>) {
-        let Cast { hall, poll, voter } = self.cast(turn);
+        let Cast { hall, poll, voter } = self.cast(self.number(turn));
         let ((poll_id, options), (_, token)) = (&hall.polls[poll], &hall.voters[voter]);
         let choice = options[voter % options.len()];
         let mut body = [0_u8; 48];
@@ -106,7 +120,7 @@ impl Work for Votes {
         if answer.status != 201 {
             return Judgement::Refused;
         }
-        let Cast { hall, poll, .. } = self.cast(turn);
+        let Cast { hall, poll, .. } = self.cast(self.number(turn));
         let Ok(receipt) = serde_json::from_slice::<ReceiptBody<'_>>(answer.body) else {
             return Judgement::Wrong("a 201 without a receipt");
         };
@@ -144,7 +158,7 @@ mod tests {
             voters: (0..voters).map(|n| (tenant_id * 1_000 + n, format!("t{n}"))).collect(),
             polls: (0..polls).map(|n| (tenant_id * 1_000 + n, vec![1, 2])).collect(),
         };
-        Votes { host: "h:1".into(), halls: (0..halls).map(hall).collect() }
+        Votes::all("h:1".into(), (0..halls).map(hall).collect())
     }
 
     #[test]
@@ -157,6 +171,27 @@ mod tests {
             })
             .collect();
         assert_eq!(casts.len(), 3 * 5 * 7);
+    }
+
+    #[test]
+    fn of_two_parts_each_cast_is_in_one() {
+        let mut votes = votes(2, 5, 3);
+        let all = votes.turns();
+        let whole: Vec<_> = (0..all).map(|turn| written(&votes, turn)).collect();
+        let mut parts = Vec::new();
+        for part in [0..12, 12..all] {
+            votes.part = part;
+            parts.extend((0..votes.turns()).map(|turn| written(&votes, turn)));
+        }
+        // The key is the turn's; whoever casts where, and what, is not.
+        assert_eq!(parts, whole);
+    }
+
+    fn written(votes: &Votes, turn: u64) -> String {
+        let mut out = Vec::new();
+        votes.write(turn, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        text.lines().filter(|line| !line.starts_with("Idempotency-Key")).collect()
     }
 
     #[test]

@@ -39,9 +39,12 @@ fn the_document_has_the_machine_and_every_row_with_ratio_goal_and_pass() {
     found.target(ratio(Goal::AtLeast(10.0), &[])).add(50.0, Some(10.0));
     found.target(Target::new("drained", "", "ms", Goal::AtMost(100.0))).add(50.0, None);
     found.target(Target::new("listing", "first page", "", Goal::AtMost(1.5)));
-    found.point("resolve", 64.0, 10.0);
-    found.point("resolve", 1.0, 2.0);
-    found.point("resolve", 64.0, 30.0);
+    for at in [(64.0, 10.0), (1.0, 2.0), (64.0, 30.0)] {
+        found.point("resolve", ("connections", "/s"), at);
+    }
+    for second in 0..600 {
+        found.point("memory", ("seconds", "MB"), (f64::from(second), 90.0));
+    }
     found.faults.push("3 acknowledged but missing <b>".into());
     let document = found.to_json();
     assert_eq!(document["machine"]["cores"], 2);
@@ -49,10 +52,23 @@ fn the_document_has_the_machine_and_every_row_with_ratio_goal_and_pass() {
     assert_eq!((of(0, "ratio"), of(0, "goal"), of(0, "pass")), (json!(5.0), json!(10.0), json!(false)));
     assert_eq!((of(1, "ratio"), of(1, "product"), of(1, "pass")), (json!(0.5), json!(50.0), json!(true)));
     assert_eq!((of(2, "ratio"), of(2, "state"), of(2, "pass")), (json!(null), json!("pending"), json!(null)));
+    assert_eq!(
+        (&document["curves"][0]["x"], &document["curves"][0]["unit"]),
+        (&json!("connections"), &json!("/s"))
+    );
     assert_eq!(document["curves"][0]["points"], json!([[1.0, 2.0], [64.0, 20.0]]));
 
     let page = page::render(&found);
-    for part in ["ballots on one poll", "pending", "misses", "<svg", "3 acknowledged but missing &lt;b&gt;"] {
+    assert!(page.matches("<circle").count() < 100, "a dot for each of many points hides the line");
+    for part in [
+        "ballots on one poll",
+        "connections",
+        "seconds",
+        "pending",
+        "misses",
+        "<svg",
+        "3 acknowledged but missing &lt;b&gt;",
+    ] {
         assert!(page.contains(part), "{part} is not on the page");
     }
     assert!(

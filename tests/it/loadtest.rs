@@ -103,6 +103,13 @@ async fn votes_purls_and_redirects_are_right_and_nothing_is_left() {
     let (purls, status) = stand.run("purls --names 40 --domains 3 --concurrency 8 --rate 400");
     assert_eq!(status, Some(0), "{purls:#}");
     assert_eq!((&purls["answered"], &purls["integrity"]["stored"]), (&40.into(), &40.into()));
+    let (votes, status) =
+        stand.run("votes --participants 15 --polls 2 --tenants 2 --before 5 --concurrency 8");
+    assert_eq!(status, Some(0), "{votes:#}");
+    assert_eq!((&votes["answered"], &votes["integrity"]["stored"]), (&40.into(), &60.into()));
+    let (purls, status) = stand.run("purls --names 40 --existing 200 --concurrency 8");
+    assert_eq!(status, Some(0), "{purls:#}");
+    assert_eq!((&purls["answered"], &purls["integrity"]["stored"]), (&40.into(), &40.into()));
     let (resolve, status) = stand.run("resolve --names 20 --concurrency 4 --duration 1");
     assert_eq!(status, Some(0), "{resolve:#}");
     assert!(resolve["answered"].as_u64() > Some(0) && resolve["integrity"].is_null(), "{resolve:#}");

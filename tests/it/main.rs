@@ -4,6 +4,7 @@ mod architecture;
 mod bench_report;
 mod catalogue;
 mod census;
+mod chaos;
 mod cluster;
 mod container;
 mod contracts;

@@ -16,7 +16,7 @@ use crate::support::wire::WireAnswer;
 /// The longest that anything may take without its database: a question's patience, and room for a busy machine.
 const BOUND: Duration = Duration::from_millis(2_500);
 
-fn settings(data_dir: &Path) -> Settings {
+pub fn settings(data_dir: &Path) -> Settings {
     Settings {
         data_dir: data_dir.to_path_buf(),
         durable: true,
@@ -26,13 +26,13 @@ fn settings(data_dir: &Path) -> Settings {
     }
 }
 
-fn postmaster(data_dir: &Path) -> Pid {
+pub fn postmaster(data_dir: &Path) -> Pid {
     let text = std::fs::read_to_string(data_dir.join("postgres/postmaster.pid")).expect("running");
     text.lines().next().and_then(|line| line.parse().ok()).and_then(Pid::from_raw).expect("a process id")
 }
 
 /// The postmaster and every process it has started.
-fn family(postmaster: Pid) -> Vec<Pid> {
+pub fn family(postmaster: Pid) -> Vec<Pid> {
     let parent = postmaster.as_raw_nonzero().get().to_string();
     let mut family = vec![postmaster];
     for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
@@ -50,7 +50,7 @@ fn family(postmaster: Pid) -> Vec<Pid> {
     family
 }
 
-fn command(database: &str, arguments: &[&str]) -> String {
+pub fn command(database: &str, arguments: &[&str]) -> String {
     let output = resolute(arguments, &[("DATABASE_URL", database)]).output().expect("runs");
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()

@@ -1,44 +1,43 @@
-//! How the figures go as the work grows: names, ballots in a poll, tenants, connections; and whether memory stays where
-//! it is. These are the product's alone: a curve is compared with itself.
+//! How the figures go as the work grows: connections, ballots in a poll, tenants, people in a hall, names. These are the
+//! product's alone: a curve is compared with itself.
 
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use resolute::load::process::find_usage;
 
-use super::Bench;
 use super::writing::plotted;
+use super::{BY_CONNECTIONS, Bench};
+use crate::say;
 use crate::stand::Server;
-use crate::tools::Running;
+use crate::tools;
+
+/// Milliseconds over connections.
+const WAITING: (&str, &str) = ("connections", "ms");
 
 /// How far each curve goes.
 #[derive(Clone, Debug)]
 pub struct Reach {
     /// Names in a domain.
     pub names: Vec<u64>,
-    /// Ballots in a poll, and how many polls of that size.
-    pub ballots: Vec<(u32, u32)>,
+    /// Ballots that are in a poll already.
+    pub ballots: Vec<u32>,
     /// Tenants that share a thousand polls, or as many as there are tenants.
     pub tenants: Vec<u32>,
     /// Connections.
     pub connections: Vec<usize>,
-    /// Voters who all come at once, and over how many polls.
+    /// Voters of a meeting who all come at once, and over how many polls.
     pub halls: Vec<(u32, u32)>,
-    /// Length of the run that memory is watched in.
-    pub soak: Duration,
 }
 
 impl Reach {
-    /// Everything, in about twenty minutes and the length of the soak.
-    pub fn full(soak: Duration) -> Self {
+    /// Everything, in about twenty minutes.
+    pub fn full() -> Self {
         Self {
             names: vec![1_000, 10_000, 100_000, 1_000_000, 10_000_000],
-            ballots: vec![(10, 1_000), (1_000, 20), (100_000, 1)],
+            ballots: vec![10, 1_000, 100_000],
             tenants: vec![1, 50, 1_000],
             connections: vec![1, 16, 256, 1_000],
             halls: vec![(1_000, 1), (5_000, 1), (500, 50)],
-            soak,
         }
     }
 
@@ -46,58 +45,75 @@ impl Reach {
     pub fn quick() -> Self {
         Self {
             names: vec![100, 1_000],
-            ballots: vec![(10, 10), (100, 1)],
+            ballots: vec![10, 100],
             tenants: vec![1, 2],
             connections: vec![1, 16],
             halls: vec![(100, 1), (20, 5)],
-            soak: Duration::from_secs(3),
         }
     }
 }
 
 impl Bench {
-    /// All of them.
-    pub fn curves(&mut self, server: &Server, reach: &Reach) -> anyhow::Result<()> {
+    /// All of them; the manifests of the smallest and of the largest domain.
+    pub fn curves(&mut self, server: &Server, reach: &Reach) -> anyhow::Result<(PathBuf, PathBuf)> {
+        say("curves: connections");
         self.by_connections(server, &reach.connections)?;
+        say("curves: ballots of a poll");
         self.by_ballots(server, &reach.ballots)?;
+        say("curves: tenants");
         self.by_tenants(server, &reach.tenants)?;
+        say("curves: everybody at once");
         self.halls(server, &reach.halls)?;
-        let few = self.by_names(server, &reach.names)?;
-        self.soak(server, &few, reach.soak)
+        say("curves: names");
+        self.by_names(server, &reach.names)
     }
 
     fn by_connections(&mut self, server: &Server, connections: &[usize]) -> anyhow::Result<()> {
-        for each in connections {
+        let (_, manifest) = self.keep_names(server, 1_000)?;
+        let tenant = manifest.tenants.first().context("a tenant")?;
+        let path = format!("/{}/n7", tenant.domains.first().context("a domain")?);
+        for each in in_rounds(connections, self.plan.rounds) {
             // Enough to last, and not minutes with one connection.
-            let votes = if *each < 16 { self.plan.most / 100 } else { self.plan.most / 4 };
+            let votes = if each < 16 { self.plan.most / 100 } else { self.plan.most / 4 };
             let found =
                 self.loadtest(server, &format!("votes --participants {votes} --concurrency {each}"))?;
-            let (x, y) = (plotted(*each), found.number("/throughput"));
-            self.report.point("ballots a second on one poll, by connections", x, y);
+            let (x, ballots) = (plotted(each), found.number("/throughput"));
+            self.report.point("ballots on one poll, by connections", BY_CONNECTIONS, (x, ballots));
             let p99 = found.number("/latency_ms/p99");
-            self.report.point("p99 of these ballots in ms, by connections", x, p99);
+            self.report.point("p99 of ballots on one poll, by connections", WAITING, (x, p99));
+            let resolved = tools::wrk(&server.address, &path, each, self.plan.seconds)?;
+            self.report.point("cached resolve, by connections", BY_CONNECTIONS, (x, resolved));
         }
         Ok(())
     }
 
-    fn by_ballots(&mut self, server: &Server, sizes: &[(u32, u32)]) -> anyhow::Result<()> {
-        for (ballots, polls) in sizes {
-            let votes = format!("votes --participants {ballots} --polls {polls} --concurrency 256");
+    /// Always as many ballots, into a poll that has more and more of them.
+    fn by_ballots(&mut self, server: &Server, sizes: &[u32]) -> anyhow::Result<()> {
+        let more = self.plan.most / 20;
+        for held in in_rounds(sizes, self.plan.rounds) {
+            let everybody = u64::from(held) + more;
+            let votes = format!("votes --participants {everybody} --before {held} --concurrency 256");
             let found = self.loadtest(server, &votes)?;
-            let (x, y) = (f64::from(*ballots), found.number("/throughput"));
-            self.report.point("ballots a second, by ballots in each poll", x, y);
+            let x = f64::from(held);
+            let curve = "ballots on one poll, by ballots that it holds";
+            self.report.point(curve, ("ballots", "/s"), (x, found.number("/throughput")));
+            let curve = "p99 of ballots on one poll, by ballots that it holds";
+            self.report.point(curve, ("ballots", "ms"), (x, found.number("/latency_ms/p99")));
         }
         Ok(())
     }
 
     fn by_tenants(&mut self, server: &Server, tenants: &[u32]) -> anyhow::Result<()> {
         let all = tenants.last().copied().unwrap_or(1);
-        for each in tenants {
+        for each in in_rounds(tenants, self.plan.rounds) {
             let polls = all / each;
             let votes = format!("votes --participants 20 --polls {polls} --tenants {each} --concurrency 256");
             let found = self.loadtest(server, &votes)?;
-            let (x, y) = (f64::from(*each), found.number("/throughput"));
-            self.report.point("ballots a second over as many polls, by tenants", x, y);
+            let x = f64::from(each);
+            let curve = "ballots over as many polls, by tenants";
+            self.report.point(curve, ("tenants", "/s"), (x, found.number("/throughput")));
+            let curve = "p99 of ballots over as many polls, by tenants";
+            self.report.point(curve, ("tenants", "ms"), (x, found.number("/latency_ms/p99")));
         }
         Ok(())
     }
@@ -112,53 +128,47 @@ impl Bench {
                 let votes =
                     format!("votes --participants {voters} --polls {polls} --concurrency {connections}");
                 let found = self.loadtest(server, &votes)?;
-                let curve = format!("drain in ms of everybody at once on {polls} poll(s), by voters");
-                self.report.point(&curve, f64::from(everybody), found.number("/drain_ms"));
+                let curve = format!("drain of everybody at once on {polls} poll(s), by ballots");
+                let at = (f64::from(everybody), found.number("/drain_ms"));
+                self.report.point(&curve, ("ballots", "ms"), at);
             }
         }
         Ok(())
     }
 
-    /// Names that are not in memory, in domains that grow; the manifest of the smallest.
-    fn by_names(&mut self, server: &Server, sizes: &[u64]) -> anyhow::Result<PathBuf> {
-        let mut few = None;
+    /// Domains that grow: single creations between the names that are there, then names that are not in memory.
+    fn by_names(&mut self, server: &Server, sizes: &[u64]) -> anyhow::Result<(PathBuf, PathBuf)> {
+        let mut files = Vec::new();
         for names in sizes {
-            let (file, _) = self.keep_names(server, *names)?;
             let x = u32::try_from(*names).map_or(f64::INFINITY, f64::from);
-            let resolve = format!("resolve --reuse {} --duration {}", file.display(), self.plan.seconds);
-            let found = self.loadtest(server, &format!("{resolve} --concurrency 256"))?;
-            self.report.point("resolutions a second, by names", x, found.number("/throughput"));
-            let found = self.loadtest(server, &format!("{resolve} --concurrency 64 --rate 2000"))?;
-            self.report.point(
-                "p99 in ms of 2,000 resolutions a second, by names",
-                x,
-                found.number("/latency_ms/p99"),
-            );
-            few.get_or_insert(file);
+            let creations = 50 * self.plan.seconds * self.plan.rounds;
+            let creating = format!("purls --existing {names} --names {creations} --concurrency 16 --rate 50");
+            let running = tools::Running::start(&self.stand, server, &creating)?;
+            let file = running.manifest.clone();
+            let found = self.finish(running)?;
+            let curve = "p99 of single creations, 50 a second, by names of the domain";
+            self.report.point(curve, ("names", "ms"), (x, found.number("/latency_ms/p99")));
+            self.resolve_among(server, &file, x)?;
+            files.push(file);
         }
-        few.context("a size")
+        Ok((files.first().context("a size")?.clone(), files.last().context("a size")?.clone()))
     }
 
-    /// Resolution through a thousand connections while a poll after the other is voted on: resident memory second by
-    /// second.
-    fn soak(&mut self, server: &Server, few: &std::path::Path, length: Duration) -> anyhow::Result<()> {
-        let connections = self.plan.connections.iter().max().copied().unwrap_or(1);
-        let resolve = format!(
-            "resolve --reuse {} --concurrency {connections} --duration {}",
-            few.display(),
-            length.as_secs()
-        );
-        let resolving = Running::start(&self.stand, server, &resolve)?;
-        let begun = Instant::now();
-        let voting = format!("votes --participants {} --concurrency 64", self.plan.most / 20);
-        while begun.elapsed() < length {
-            self.loadtest(server, &voting)?;
-            let usage = find_usage(server.pid()).context("the server")?;
-            let megabytes = u32::try_from(usage.resident_bytes / 1_000_000)?;
-            let curve = "resident memory in MB under load, by seconds";
-            self.report.point(curve, begun.elapsed().as_secs_f64().round(), f64::from(megabytes));
+    fn resolve_among(&mut self, server: &Server, file: &Path, x: f64) -> anyhow::Result<()> {
+        let resolve = format!("resolve --reuse {} --duration {}", file.display(), self.plan.seconds);
+        for _ in 0..self.plan.rounds {
+            let found = self.loadtest(server, &format!("{resolve} --concurrency 256"))?;
+            let at = (x, found.number("/throughput"));
+            self.report.point("resolve, any of all names, by names", ("names", "/s"), at);
+            let found = self.loadtest(server, &format!("{resolve} --concurrency 64 --rate 2000"))?;
+            let curve = "p99 of 2,000 resolutions a second, any of all names, by names";
+            self.report.point(curve, ("names", "ms"), (x, found.number("/latency_ms/p99")));
         }
-        self.finish(resolving)?;
         Ok(())
     }
+}
+
+/// Each size as often as there are rounds, in turn, so that whatever else the machine does hits all of them.
+fn in_rounds<T: Copy>(sizes: &[T], rounds: u32) -> Vec<T> {
+    (0..rounds).flat_map(|_| sizes.iter().copied()).collect()
 }

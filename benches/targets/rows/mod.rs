@@ -4,6 +4,8 @@
 pub mod beside;
 pub mod curves;
 pub mod resolving;
+pub mod servers;
+pub mod soak;
 pub mod writing;
 
 use std::path::PathBuf;
@@ -12,6 +14,7 @@ use anyhow::Context;
 use resolute::load::manifest::Manifest;
 
 use super::report::Report;
+use super::say;
 use super::stand::{Server, Stand};
 use super::tools::{self, Found, Running};
 
@@ -62,6 +65,9 @@ impl Plan {
     }
 }
 
+/// Axes of what is measured with more and more connections.
+const BY_CONNECTIONS: (&str, &str) = ("connections", "/s");
+
 /// A run of the bench.
 pub struct Bench {
     /// Where.
@@ -101,7 +107,7 @@ impl Bench {
             variables.extend(more);
             let seconds = self.plan.seconds;
             let tps = tools::pgbench(&self.pgbench, &self.stand, script, &variables, (clients, seconds))?;
-            self.report.point(&format!("pgbench {script}"), f64::from(clients), tps);
+            self.report.point(&format!("pgbench {script}"), ("clients", "/s"), (f64::from(clients), tps));
             best = best.max(tps);
         }
         Ok(best)
@@ -116,6 +122,9 @@ impl Bench {
     fn finish(&mut self, running: Running) -> anyhow::Result<Found> {
         let found = running.finish()?;
         self.report.faults.extend(found.fault.clone());
+        if !found.errors.is_empty() {
+            say(&format!("{}: {}", found.report["scenario"].as_str().unwrap_or_default(), found.errors));
+        }
         Ok(found)
     }
 

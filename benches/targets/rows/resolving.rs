@@ -6,7 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::Context;
 
-use super::Bench;
+use super::writing::plotted;
+use super::{BY_CONNECTIONS, Bench};
 use crate::report::{Goal, Target};
 use crate::stand::Server;
 use crate::tools;
@@ -56,7 +57,7 @@ impl Bench {
         let mut best: f64 = 0.0;
         for connections in self.plan.connections.clone() {
             let rate = tools::wrk(address, path, connections, self.plan.seconds)?;
-            self.report.point(curve, u32::try_from(connections).map_or(f64::INFINITY, f64::from), rate);
+            self.report.point(curve, BY_CONNECTIONS, (plotted(connections), rate));
             best = best.max(rate);
         }
         Ok(best)
@@ -81,8 +82,7 @@ impl Bench {
                 ),
             )?;
             let throughput = found.number("/throughput");
-            let place = u32::try_from(connections).map_or(f64::INFINITY, f64::from);
-            self.report.point("uncached resolve", place, throughput);
+            self.report.point("uncached resolve", BY_CONNECTIONS, (plotted(connections), throughput));
             failed.push(found.errors);
             best = best.max(throughput);
         }

@@ -1,6 +1,6 @@
 //! Ballots and creations against single transactions, and a hall that votes at once.
 
-use super::Bench;
+use super::{BY_CONNECTIONS, Bench};
 use crate::report::{Goal, Target};
 use crate::stand::Server;
 
@@ -52,7 +52,7 @@ impl Bench {
             for connections in self.plan.connections.clone() {
                 let found = self.sized(server, write, connections, baseline * write.goal)?;
                 let throughput = found.number("/throughput");
-                self.report.point(write.name, plotted(connections), throughput);
+                self.report.point(write.name, BY_CONNECTIONS, (plotted(connections), throughput));
                 failed.push(found.errors);
                 best = best.max(throughput);
             }

@@ -65,6 +65,9 @@ pub struct VotesArgs {
     /// Tenants.
     #[arg(long, default_value_t = 1, value_parser = positive)]
     pub tenants: usize,
+    /// So many people of each meeting cast before anything is measured.
+    #[arg(long, default_value_t = 0)]
+    pub before: u64,
     #[command(flatten)]
     pub common: Common,
 }
@@ -77,6 +80,9 @@ pub struct PurlsArgs {
     /// Domains they are spread over.
     #[arg(long, default_value_t = 1, value_parser = positive)]
     pub domains: usize,
+    /// Names that the first domain has already; `resolve --reuse` of the manifest resolves them.
+    #[arg(long, default_value_t = 0)]
+    pub existing: u64,
     #[command(flatten)]
     pub common: Common,
 }
