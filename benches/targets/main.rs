@@ -36,6 +36,9 @@ struct Args {
     /// Watch memory for so many seconds at the end of the curves.
     #[arg(long)]
     soak: Option<u64>,
+    /// Rounds of the targets in which baseline and product take turns; medians count.
+    #[arg(long)]
+    rounds: Option<u32>,
     /// Directory of PostgreSQL's programs; default: they are searched in PATH.
     #[arg(long)]
     postgres: Option<PathBuf>,
@@ -70,7 +73,8 @@ async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stand = Stand::start(&directory).await?;
     let report = Report { machine: machine::describe(&stand, args.quick).await?, ..Report::default() };
     let pgbench = args.postgres.as_deref().unwrap_or(Path::new("")).join("pgbench");
-    let plan = if args.quick { Plan::quick() } else { Plan::full() };
+    let mut plan = if args.quick { Plan::quick() } else { Plan::full() };
+    plan.rounds = args.rounds.unwrap_or(plan.rounds).max(1);
     let mut bench = Bench::new(stand, plan, report, pgbench).await?;
     let measured = if args.curves { curves(&mut bench, args) } else { measure(&mut bench).await };
     let Bench { stand, mut report, .. } = bench;
