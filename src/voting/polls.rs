@@ -11,7 +11,7 @@ use super::count::tally::Count;
 use super::error::VotingError;
 use super::known::PollKey;
 use super::model::{PollState, ResultState, instant_text};
-use super::record::electorate::{Entry, electorate_hash};
+use super::record::electorate::electorate_hash;
 use super::record::event;
 use super::record::opening::Terms;
 use super::rules;
@@ -83,12 +83,11 @@ impl Voting {
             return Err(VotingError::DeadlinePassed);
         }
         let voters = opening::list_voters(&mut tx, tenant_id, poll.meeting_id).await?;
-        let entries: Vec<Entry> = voters.iter().map(|voter| voter.entry.clone()).collect();
         let entitled = Count {
-            heads: u64::try_from(entries.len()).unwrap_or(u64::MAX),
-            weight: entries.iter().map(|entry| Amount::from(entry.weight)).sum(),
+            heads: u64::try_from(voters.len()).unwrap_or(u64::MAX),
+            weight: voters.iter().map(|voter| Amount::from(voter.entry.weight)).sum(),
         };
-        let electorate = electorate_hash(&entries);
+        let electorate = electorate_hash(voters.iter().map(|voter| &voter.entry));
         let terms = terms_of(&poll);
         let opened = event::opened(&terms, &electorate, entitled);
         opening::insert_electorate(&mut tx, tenant_id, poll_id, poll.round, &voters).await?;

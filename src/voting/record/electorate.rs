@@ -39,8 +39,8 @@ pub fn person_hash(salt: &[u8; 32], name: &str, reference: Option<&str>) -> Hash
 /// The hash of an electorate: its entries ordered by record key, each as 16 bytes of record key, 32 of
 /// person and 8 of weight in millionths (big-endian), under a tag. Where anybody has given a proxy the tag is another one,
 /// and each entry ends with the 16 bytes of the holder's record key, zeros for none.
-pub fn electorate_hash(entries: &[Entry]) -> Hash {
-    let mut sorted: Vec<&Entry> = entries.iter().collect();
+pub fn electorate_hash<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Hash {
+    let mut sorted: Vec<&Entry> = entries.into_iter().collect();
     sorted.sort_by_key(|entry| entry.record_key);
     let proxies = sorted.iter().any(|entry| entry.holder.is_some());
     let mut data = Vec::with_capacity(sorted.len() * 72);

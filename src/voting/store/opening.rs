@@ -1,5 +1,6 @@
 //! Opening a poll: reading who may vote and freezing it. The caller holds the locks of meeting and poll.
 
+use futures_util::TryStreamExt as _;
 use sqlx::PgConnection;
 
 use super::impossible;
@@ -27,7 +28,8 @@ pub async fn list_voters(
     meeting_id: i64,
 ) -> Result<Vec<Voter>, db::Error> {
     sqlx::raw_sql(NO_NESTED_LOOPS).execute(&mut *conn).await?;
-    let rows = sqlx::query!(
+    // One by one as they come: all rows at once would take several times the memory.
+    let mut rows = sqlx::query!(
         r#"SELECT v.participant_id, v.record_key, v.name, v.external_reference, v.weight_micros, v.salt,
                   x.holder_id AS "holder_id?", h.record_key AS "holder_key?"
            FROM participants v
@@ -37,26 +39,25 @@ pub async fn list_voters(
         tenant_id,
         meeting_id
     )
-    .fetch_all(conn)
-    .await?;
-    rows.into_iter()
-        .map(|row| {
-            let salt: [u8; 32] = row
-                .salt
-                .try_into()
-                .map_err(|_| impossible("participants", "salt", "of another length", row.participant_id))?;
-            Ok(Voter {
-                participant_id: row.participant_id,
-                holder_id: row.holder_id,
-                entry: Entry {
-                    record_key: row.record_key,
-                    person: person_hash(&salt, &row.name, row.external_reference.as_deref()),
-                    weight: weight_of(row.participant_id, row.weight_micros)?,
-                    holder: row.holder_key,
-                },
-            })
-        })
-        .collect()
+    .fetch(conn);
+    let mut voters = Vec::new();
+    while let Some(row) = rows.try_next().await? {
+        let salt: [u8; 32] = row
+            .salt
+            .try_into()
+            .map_err(|_| impossible("participants", "salt", "of another length", row.participant_id))?;
+        voters.push(Voter {
+            participant_id: row.participant_id,
+            holder_id: row.holder_id,
+            entry: Entry {
+                record_key: row.record_key,
+                person: person_hash(&salt, &row.name, row.external_reference.as_deref()),
+                weight: weight_of(row.participant_id, row.weight_micros)?,
+                holder: row.holder_key,
+            },
+        });
+    }
+    Ok(voters)
 }
 
 /// Freezes exactly these voters as the electorate of the round.
