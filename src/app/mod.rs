@@ -39,6 +39,7 @@ use crate::purl::resolve::Resolver;
 use crate::purl::write::Writer;
 use crate::purl::{self, Purls, known};
 use crate::secret::{self, MasterSecret};
+use crate::telemetry;
 use crate::telemetry::metrics::{CACHE_ENTRIES, DB_POOL_CONNECTIONS, DB_POOL_WAITING};
 use crate::tenancy::key::ApiKey;
 use crate::tenancy::{self, KEYS_TOPIC, Keys, Tenancy};
@@ -143,6 +144,8 @@ impl App {
         let monitor = Arc::clone(&self.headroom);
         self.tasks.spawn("headroom", async move { monitor.run().await });
         self.jobs.start();
+        let metrics = self.metrics.clone();
+        self.tasks.spawn("metrics", async move { telemetry::metrics::sum_up(metrics).await });
         let Self { db, hearing, resolver, keys, .. } = self.clone();
         self.tasks.spawn("listen", async move {
             let heard = |message: &Message<'_>| match message.topic {

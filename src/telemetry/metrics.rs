@@ -1,6 +1,8 @@
 //! Every metric of this program: name, kind, help. docs/metrics.md lists the same, and a test compares both
 //! with a running server. Labels are bounded: never a path, a name or an id.
 
+use std::time::Duration;
+
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -127,6 +129,18 @@ pub fn install(all: &[&Metric]) -> Result<PrometheusHandle, BuildError> {
         .install_recorder()?;
     describe(all);
     Ok(handle)
+}
+
+/// How often samples are summed up.
+const SUM_UP_EVERY: Duration = Duration::from_secs(5);
+
+/// Sums up, without end, the samples of the histograms. They are kept one by one until then or until somebody reads the
+/// metrics: a server that nobody scrapes would keep them all, 30 MB a minute at full load.
+pub async fn sum_up(handle: PrometheusHandle) {
+    loop {
+        tokio::time::sleep(SUM_UP_EVERY).await;
+        handle.run_upkeep();
+    }
 }
 
 fn describe(all: &[&Metric]) {
