@@ -55,7 +55,7 @@ pub(super) struct KnownVoter {
     pub(super) holder_id: Option<i64>,
 }
 
-/// The electorate by participant, with [`LIST_VOTERS`] prepared on this connection; nobody if there are more than `most`.
+/// The electorate by participant, with [`LIST_VOTERS`] prepared on this connection; nobody unless there are less than `most`.
 pub(super) async fn read(
     client: &Object,
     list_voters: &tokio_postgres::Statement,
@@ -68,7 +68,8 @@ pub(super) async fn read(
     while let Some(row) = rows.try_next().await? {
         voters.push(voter_of(&row)?);
     }
-    if voters.len() > most {
+    // The poll itself counts as one: an electorate that leaves no place for it would be pushed out as soon as it is read.
+    if voters.len() >= most {
         return Ok(Box::default());
     }
     // In order already, unless the planner thought otherwise.
