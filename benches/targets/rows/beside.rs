@@ -23,7 +23,7 @@ impl Bench {
                 &self.stand,
                 server,
                 // All electorates together fit into the memory for them (`cache.voters`).
-                &format!("votes --participants {} --polls 50 --concurrency 256", self.plan.most * 7 / 400),
+                &format!("votes --participants {} --polls 50 --concurrency 256", self.plan.most / 45),
             )?;
             let manifest = busy.manifest.clone();
             let tenant_id = self.tenant_of(&manifest).await?;

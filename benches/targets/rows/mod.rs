@@ -33,7 +33,7 @@ pub struct Plan {
     pub drains: (u32, u32),
     /// Names that uncached resolution draws from, and that an import brings.
     pub names: u64,
-    /// Most ballots or names of one run.
+    /// Most ballots or names of one run: an electorate of so many fits into the memory for it (`cache.voters`).
     pub most: u64,
 }
 
@@ -47,7 +47,7 @@ impl Plan {
             connections: vec![64, 256, 1_000],
             drains: (10, 1_000),
             names: 1_000_000,
-            most: 200_000,
+            most: 150_000,
         }
     }
 

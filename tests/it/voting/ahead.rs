@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use resolute::config::Config;
 use serde_json::json;
 
 use super::Hall;
@@ -53,4 +54,17 @@ async fn a_poll_that_was_asked_for_as_a_draft_is_read_again_when_it_opens() {
     hall.open(&poll).await.expect(200);
     remembered(&app, 6).await;
     poll.cast(&hall.voters[0], 0).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_electorate_that_fills_the_whole_memory_is_judged_voter_by_voter() {
+    let mut config = Config::default();
+    config.cache.voters = 5;
+    let app = TestApp::with_config(config).await;
+    let hall = Hall::seated(&app, 5).await;
+    let poll = hall.poll(&["A"], json!({})).await;
+    remembered(&app, 1).await;
+    let answers = hall.all_cast(&poll, |_| 0).await;
+    assert!(answers.iter().all(|answer| answer.status == 201));
+    assert_eq!(app.app.voting.known_polls.len(), 1, "the poll, and nobody of its electorate");
 }
