@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufReader};
 use std::path::Path;
 
+use super::chunk::{self, Chunk, Generations, Merged};
 use super::csv::{Reader, RecordFault};
 use super::report::{Counts, Line, Outcome, Watcher};
 use super::sheet::{self, HeaderFault, Places};
-use super::staging::{self, Chunk, Copy, FileLock, Generations, Merged, Run, StagedLine};
+use super::staging::{self, Copy, FileLock, Run, StagedLine};
 use super::survey::{Hashing, Survey, survey};
 use crate::clock::Clock;
 use crate::db::quota::{Defaults, Exceeded, Quota};
@@ -358,9 +359,9 @@ impl Import<'_> {
             let numbers: Vec<i64> = good().map(|line| line.line).collect();
             let domains: BTreeSet<&String> = good().map(|line| &line.domain_path).collect();
             let domains: Vec<String> = domains.into_iter().cloned().collect();
-            let chunk = Chunk { lines: &numbers, domains: &domains, lacked: &lacked, after, through };
+            let part = Chunk { lines: &numbers, domains: &domains, lacked: &lacked, after, through };
             let quota = self.quotas.of(Quota::Names);
-            let merged = staging::merge(self.db, run, &chunk, &tree.generations, quota, self.clock.now());
+            let merged = chunk::merge(self.db, run, &part, &tree.generations, quota, self.clock.now());
             let current = match merged.await {
                 Ok(Merged::Done(outcomes)) => return Ok(outcomes),
                 Ok(Merged::TreeChanged(current)) => current,
