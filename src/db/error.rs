@@ -94,6 +94,13 @@ impl Error {
         )
     }
 
+    /// Whether a lock was waited for longer than `lock_timeout`. Nothing was written.
+    pub fn is_lock_timeout(&self) -> bool {
+        let Self::Timeout(source) = self else { return false };
+        let code = source.downcast_ref::<tokio_postgres::Error>().and_then(tokio_postgres::Error::code);
+        code == Some(&SqlState::LOCK_NOT_AVAILABLE)
+    }
+
     fn from_sqlstate(code: &str, constraint: Option<&str>, source: Source) -> Self {
         let constraint = || constraint.unwrap_or_default().to_owned();
         match code {

@@ -24,6 +24,11 @@ pub mod tx;
 /// waiter on a lock.
 pub const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
+/// Opens a transaction on several lock rows: those whose locks are free shall not wait long for one that is not. Above
+/// what a batch of another server takes, below what anybody would notice.
+pub const BEGIN_SEVERAL: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '100ms'";
+
 /// For a transaction that joins whole electorates. Statistics may be older than the electorate, which then has one row for
 /// all that PostgreSQL knows; a nested loop reads it once for each voter, and no other join can. Where a nested loop cannot
 /// be avoided this changes nothing for the better: keep it away from statements that only look up.

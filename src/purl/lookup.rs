@@ -106,7 +106,7 @@ impl Work for Probing {
     async fn run(
         &self,
         client: Object,
-        _: &usize,
+        _: &[usize],
         items: &[Wanted],
     ) -> Result<Vec<Vec<Arc<Purl>>>, db::Error> {
         // Many may want the same name at the moment at which it is forgotten.

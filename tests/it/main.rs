@@ -13,6 +13,7 @@ mod durability;
 mod headroom;
 mod hostile;
 mod jobs;
+mod lanes;
 mod limits;
 mod listening;
 mod listings;

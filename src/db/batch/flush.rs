@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
+use tokio::sync::oneshot::Sender;
 
 use super::queue::Waiting;
 use super::{Inner, Work};
@@ -13,56 +14,114 @@ use crate::db::Error;
 /// How often a transaction is run again after a serialization failure or a deadlock.
 const RUNS: u32 = 5;
 
+/// Items that are written together; those of one lock row are next to each other.
+pub(super) struct Part<W: Work> {
+    keys: Vec<W::Key>,
+    items: Vec<W::Item>,
+    answers: Vec<Sender<Result<W::Verdict, Error>>>,
+}
+
+impl<W: Work> Part<W> {
+    pub fn of(batch: Vec<(W::Key, Waiting<W>)>) -> Self {
+        let mut part = Self::with_capacity(batch.len());
+        for (key, Waiting { item, answer, .. }) in batch {
+            part.keys.push(key);
+            part.items.push(item);
+            part.answers.push(answer);
+        }
+        part
+    }
+
+    fn with_capacity(items: usize) -> Self {
+        let (keys, answers) = (Vec::with_capacity(items), Vec::with_capacity(items));
+        Self { keys, items: Vec::with_capacity(items), answers }
+    }
+
+    /// The first lock row.
+    pub fn key(&self) -> Option<W::Key> {
+        self.keys.first().copied()
+    }
+
+    fn of_several_keys(&self) -> bool {
+        self.keys.first() != self.keys.last()
+    }
+
+    fn split_off(&mut self, at: usize) -> Self {
+        Self {
+            keys: self.keys.split_off(at),
+            items: self.items.split_off(at),
+            answers: self.answers.split_off(at),
+        }
+    }
+
+    /// A part for each lock row.
+    fn by_key(mut self) -> Vec<Self> {
+        let mut parts = Vec::new();
+        while let Some(last) = self.keys.last() {
+            let begin = self.keys.iter().rposition(|key| key != last).map_or(0, |before| before + 1);
+            parts.push(self.split_off(begin));
+        }
+        parts
+    }
+
+    fn answer(self, verdicts: Vec<W::Verdict>) {
+        for (answer, verdict) in self.answers.into_iter().zip(verdicts) {
+            // A caller who has gone is told nothing.
+            let _ = answer.send(Ok(verdict));
+        }
+    }
+
+    fn fail(self, error: Error) {
+        let error = Arc::new(error);
+        for answer in self.answers {
+            let _ = answer.send(Err(Error::shared(&error)));
+        }
+    }
+}
+
 impl<W: Work> Inner<W> {
-    pub(super) async fn flush(&self, key: &W::Key, client: Result<Object, Error>, batch: Vec<Waiting<W>>) {
-        let (items, mut answers): (Vec<_>, Vec<_>) =
-            batch.into_iter().map(|waiting| (waiting.item, Some(waiting.answer))).unzip();
+    /// Writes a batch and answers. What it returns nobody has written: each of these waits for its lock alone, because
+    /// together they waited too long for one of their locks.
+    pub(super) async fn flush(&self, client: Result<Object, Error>, batch: Part<W>) -> Vec<Part<W>> {
         let mut client = Some(client);
-        let whole = 0..items.len();
-        let mut parts = Vec::from([whole]);
-        while let Some(part) = parts.pop() {
-            match self.run(key, &mut client, &items[part.clone()]).await {
-                Ok(verdicts) if verdicts.len() == part.len() => {
-                    for (answer, verdict) in answers[part].iter_mut().zip(verdicts) {
-                        // A caller who has gone is told nothing.
-                        let _ = answer.take().map(|answer| answer.send(Ok(verdict)));
-                    }
+        let (mut parts, mut alone) = (Vec::from([batch]), Vec::new());
+        while let Some(mut part) = parts.pop() {
+            match self.run(&mut client, &part).await {
+                Ok(verdicts) if verdicts.len() == part.items.len() => part.answer(verdicts),
+                Ok(_) => {
+                    part.fail(Error::Internal(format!("{}: not one verdict for each item", W::NAME).into()));
                 }
-                Err(error) if part.len() > 1 && error.is_of_one_item() => {
+                Err(error) if part.of_several_keys() && error.is_lock_timeout() => {
+                    self.meters.parted.increment(1);
+                    alone.extend(part.by_key());
+                }
+                Err(error) if part.items.len() > 1 && error.is_of_one_item() => {
                     self.meters.halved.increment(1);
                     if !matches!(error, Error::NoRoomTogether) {
-                        tracing::warn!(work = W::NAME, items = part.len(), %error, "a batch is halved");
+                        tracing::warn!(work = W::NAME, items = part.items.len(), %error, "a batch is halved");
                     }
-                    let middle = part.start + part.len() / 2;
-                    parts.push(middle..part.end);
-                    parts.push(part.start..middle);
+                    let rest = part.split_off(part.items.len() / 2);
+                    parts.extend([rest, part]);
                 }
-                outcome => {
-                    let error = outcome.err().unwrap_or_else(|| {
-                        Error::Internal(format!("{}: not one verdict for each item", W::NAME).into())
-                    });
-                    let error = Arc::new(error);
-                    for answer in &mut answers[part] {
-                        let _ = answer.take().map(|answer| answer.send(Err(Error::shared(&error))));
-                    }
-                }
+                Err(error) => part.fail(error),
             }
         }
+        alone
     }
 
     /// Runs a part of a batch on the connection at hand, else on another.
     async fn run(
         &self,
-        key: &W::Key,
         client: &mut Option<Result<Object, Error>>,
-        items: &[W::Item],
+        part: &Part<W>,
     ) -> Result<Vec<W::Verdict>, Error> {
         for run in 1.. {
             let client = match client.take() {
                 Some(client) => client?,
                 None => self.db.hot().await?,
             };
-            let running = tokio::time::timeout(self.bounds.patience, self.work.run(client, key, items));
+            let running = self.work.run(client, &part.keys, &part.items);
+            let running = tokio::time::timeout(self.bounds.patience, running);
             let silence =
                 |_| Err(Error::OutcomeUnknown("the database has not answered a transaction".into()));
             match running.await.unwrap_or_else(silence) {

@@ -3,8 +3,8 @@
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 
 use super::Work;
-use super::queue::Taken;
 use super::stats::Depth;
+use super::tenant::Taken;
 use crate::telemetry::metrics::Metric;
 
 const ITEMS: &str = "resolute_batch_items";
@@ -25,7 +25,7 @@ pub const METRICS: &[Metric] = &[
     Metric::gauge(QUEUED_BYTES, "Bytes that wait, by queue."),
     Metric::gauge(QUEUED_PEAK, "Most items that ever waited since the start, by queue."),
     Metric::counter(REFUSED, "Items that were not taken, by queue and reason (full, late)."),
-    Metric::counter(REPEATED, "Batches run again, by queue and reason (conflict, halved)."),
+    Metric::counter(REPEATED, "Batches run again, by queue and reason (conflict, halved, parted)."),
 ];
 
 /// Handles of one queue.
@@ -45,6 +45,8 @@ pub(super) struct Meters {
     pub retried: Counter,
     /// Run again in halves.
     pub halved: Counter,
+    /// Run again a lock row each.
+    pub parted: Counter,
 }
 
 impl Meters {
@@ -61,14 +63,14 @@ impl Meters {
             late: counter!(REFUSED, "queue" => queue, "reason" => "late"),
             retried: counter!(REPEATED, "queue" => queue, "reason" => "conflict"),
             halved: counter!(REPEATED, "queue" => queue, "reason" => "halved"),
+            parted: counter!(REPEATED, "queue" => queue, "reason" => "parted"),
         }
     }
 
     pub fn taken<W: Work>(&self, taken: &Taken<W>, most: usize) {
-        let Some(first) = taken.batch.first() else { return };
+        let Some(oldest) = taken.batch.iter().map(|(_, waiting)| waiting.since).min() else { return };
         self.items.record(number(taken.batch.len()));
-        // The first has waited longest.
-        self.wait.record(first.since.elapsed().as_secs_f64());
+        self.wait.record(oldest.elapsed().as_secs_f64());
         if taken.batch.len() == most { &self.by_size } else { &self.by_idleness }.increment(1);
     }
 

@@ -1,18 +1,20 @@
-//! Group commit: writes to one lock row wait in a queue, and one transaction takes all that wait. Nothing is delayed
-//! on purpose: while one batch is being committed the next one gathers. Each item gets a verdict of its own. Look-ups
-//! are gathered in the same way.
+//! Group commit: writes to one lock row wait in a queue, and one transaction takes all that wait, for several lock
+//! rows of a tenant where the work allows. Nothing is delayed on purpose: while one batch is being committed the next
+//! one gathers. Each item gets a verdict of its own. Look-ups are gathered in the same way.
 //!
-//! `turns` shares the connections between tenants, `queue` bounds what waits, `flush` runs a batch and answers. What
-//! a batch does is the feature's: [`Work`].
+//! `turns` shares the connections between tenants, `stats` bounds what waits, `tenant` and `queue` say what leaves
+//! together, `lane` takes one batch after the other, `flush` runs a batch and answers. What a batch does is the
+//! feature's: [`Work`].
 
 mod flush;
+mod lane;
 mod meters;
 mod queue;
 mod stats;
+mod tenant;
 mod turns;
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,15 +22,15 @@ use std::time::Duration;
 
 use deadpool_postgres::Object;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 pub use meters::METRICS;
 pub use stats::{Depth, Stats};
 pub use turns::Turns;
 
 use self::meters::Meters;
-use self::queue::{Queue, Waiting};
+use self::queue::Waiting;
 use self::stats::Tally;
+use self::tenant::TenantQueues;
 use super::{Db, Error};
 use crate::config::Config;
 use crate::ids::Ids;
@@ -37,7 +39,7 @@ use crate::lifecycle::Tasks;
 /// What a kind of batch does.
 pub trait Work: Send + Sync + 'static {
     /// The lock row, as a rule; one queue each.
-    type Key: Clone + Eq + Hash + Send + Sync + fmt::Debug;
+    type Key: Copy + Eq + Hash + Send + Sync + fmt::Debug;
     /// One write, checked as far as it can be before the lock.
     type Item: Send + Sync;
     /// What became of it.
@@ -45,6 +47,11 @@ pub trait Work: Send + Sync + 'static {
 
     /// Labels metrics.
     const NAME: &'static str;
+    /// Most lock rows in a transaction, all of one tenant. Above one, it may not wait for their locks for longer than
+    /// its tenant's other writes can bear ([`Error::is_lock_timeout`]): each row then gets a transaction of its own.
+    const KEYS: usize = 1;
+    /// Most transactions of a tenant at once.
+    const LANES: usize = usize::MAX;
 
     /// Whose work it is.
     fn tenant(key: &Self::Key) -> i64;
@@ -56,12 +63,13 @@ pub trait Work: Send + Sync + 'static {
     /// a wait for the next batch. `None`: items of this kind share whatever they like.
     fn operations(item: &Self::Item) -> Option<[u64; 2]>;
 
-    /// Runs a batch in one transaction. One verdict for each item, in order; or an error, and nothing was written
-    /// (unless it is [`Error::OutcomeUnknown`]).
+    /// Runs a batch in one transaction; each item has its key at the same place, and those of one key are next to each
+    /// other. One verdict for each item, in order; or an error, and nothing was written (unless it is
+    /// [`Error::OutcomeUnknown`]).
     fn run(
         &self,
         client: Object,
-        key: &Self::Key,
+        keys: &[Self::Key],
         items: &[Self::Item],
     ) -> impl Future<Output = Result<Vec<Self::Verdict>, Error>> + Send;
 }
@@ -119,9 +127,9 @@ struct Inner<W: Work> {
     meters: Meters,
 }
 
-/// A queue is here while somebody empties it, and gone when it is idle.
+/// A tenant is here while somebody empties its queues, and gone when they are idle.
 struct Queues<W: Work> {
-    by_key: HashMap<W::Key, Queue<W>>,
+    tenants: HashMap<i64, TenantQueues<W>>,
     tally: Tally,
 }
 
@@ -135,7 +143,7 @@ impl<W: Work> Batcher<W> {
             tasks,
             turns,
             bounds,
-            queues: Mutex::new(Queues { by_key: HashMap::new(), tally: Tally::default() }),
+            queues: Mutex::new(Queues { tenants: HashMap::new(), tally: Tally::default() }),
             meters: Meters::new(W::NAME),
         }))
     }
@@ -151,19 +159,17 @@ impl<W: Work> Batcher<W> {
     fn enqueue(&self, key: &W::Key, item: W::Item) -> Result<Answer<W>, Error> {
         let (sender, answer) = oneshot::channel();
         let waiting = Waiting::<W>::new(item, sender);
+        let tenant_id = W::tenant(key);
         let mut queues = self.0.lock();
-        if !queues.tally.admit(W::tenant(key), waiting.bytes, self.0.bounds.queue_bytes) {
+        if !queues.tally.admit(tenant_id, waiting.bytes, self.0.bounds.queue_bytes) {
             drop(queues);
             self.0.meters.full.increment(1);
             return Err(Error::Busy("the queue of writes is full"));
         }
-        match queues.by_key.entry(key.clone()) {
-            Entry::Occupied(mut queue) => queue.get_mut().push(waiting),
-            Entry::Vacant(place) => {
-                place.insert(Queue::of(waiting));
-                drop(queues);
-                self.0.tasks.spawn_short(Arc::clone(&self.0).empty(key.clone()));
-            }
+        let wants_lane = queues.tenants.entry(tenant_id).or_default().push(*key, waiting);
+        drop(queues);
+        if wants_lane {
+            self.0.begin_lane(tenant_id);
         }
         Ok(answer)
     }
@@ -187,103 +193,6 @@ impl<W: Work> Inner<W> {
     /// Nothing that holds the lock can panic half-way through a change.
     fn lock(&self) -> MutexGuard<'_, Queues<W>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Empties a queue, batch by batch, and retires it.
-    async fn empty(self: Arc<Self>, key: W::Key) {
-        let mut retirement = Retirement { inner: &self, key: &key, done: false };
-        tokio::select! {
-            () = self.flush_all(&key) => {}
-            () = self.watch(&key) => {}
-        }
-        retirement.done = true;
-    }
-
-    async fn flush_all(&self, key: &W::Key) {
-        loop {
-            // Turn and connection first: whatever arrives meanwhile is in the batch.
-            let turn = self.turns.take(W::tenant(key)).await;
-            let client = self.db.hot().await;
-            let Some(batch) = self.take(key) else { break };
-            self.flush(key, client, batch).await;
-            drop(turn);
-            if self.retired(key) {
-                break;
-            }
-        }
-    }
-
-    /// Sends away, without end, those who have waited too long. One clock for the queue, because one for each item is
-    /// a timer set and cleared for every write.
-    async fn watch(&self, key: &W::Key) {
-        loop {
-            let oldest = self.lock().by_key.get(key).and_then(Queue::oldest);
-            tokio::time::sleep_until(oldest.unwrap_or_else(Instant::now) + self.bounds.wait).await;
-            self.send_away(key);
-        }
-    }
-
-    fn send_away(&self, key: &W::Key) {
-        let Some(latest) = Instant::now().checked_sub(self.bounds.wait) else { return };
-        let mut queues = self.lock();
-        let Queues { by_key, tally } = &mut *queues;
-        let late = by_key.get_mut(key).map(|queue| queue.take_until(latest)).unwrap_or_default();
-        for waiting in &late {
-            tally.forget(W::tenant(key), waiting.bytes);
-        }
-        drop(queues);
-        for waiting in late {
-            self.meters.late.increment(1);
-            // A caller who has gone is told nothing.
-            let _ = waiting.answer.send(Err(Error::Timeout("no transaction took the write in time".into())));
-        }
-    }
-
-    /// The next batch; none, and the queue is gone, if nobody waits any more.
-    fn take(&self, key: &W::Key) -> Option<Vec<Waiting<W>>> {
-        let mut queues = self.lock();
-        let Queues { by_key, tally } = &mut *queues;
-        let queue = by_key.get_mut(key)?;
-        let taken = queue.take(self.bounds.batch_items);
-        tally.taken(W::tenant(key), &taken);
-        if queue.is_empty() && taken.batch.is_empty() {
-            by_key.remove(key);
-            return None;
-        }
-        drop(queues);
-        self.meters.taken(&taken, self.bounds.batch_items);
-        Some(taken.batch)
-    }
-
-    /// Removes an empty queue; false while items wait in it.
-    fn retired(&self, key: &W::Key) -> bool {
-        let mut queues = self.lock();
-        let empty = queues.by_key.get(key).is_none_or(Queue::is_empty);
-        if empty {
-            queues.by_key.remove(key);
-        }
-        empty
-    }
-}
-
-/// Should a flush panic, its queue must not stay behind with nobody to empty it: those who wait are answered by the
-/// drop of their channels.
-struct Retirement<'a, W: Work> {
-    inner: &'a Inner<W>,
-    key: &'a W::Key,
-    done: bool,
-}
-
-impl<W: Work> Drop for Retirement<'_, W> {
-    fn drop(&mut self) {
-        if self.done {
-            return;
-        }
-        let mut queues = self.inner.lock();
-        let Queues { by_key, tally } = &mut *queues;
-        if let Some(mut queue) = by_key.remove(self.key) {
-            tally.taken(W::tenant(self.key), &queue.take(usize::MAX));
-        }
     }
 }
 

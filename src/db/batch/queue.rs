@@ -30,19 +30,13 @@ pub(super) struct Queue<W: Work> {
     waiting: VecDeque<Waiting<W>>,
 }
 
-/// What left a queue.
-pub(super) struct Taken<W: Work> {
-    /// To be written.
-    pub batch: Vec<Waiting<W>>,
-    /// Items whose callers had gone, and their bytes: nobody hears of them, so they are not begun.
-    pub abandoned: (usize, usize),
+impl<W: Work> Default for Queue<W> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new() }
+    }
 }
 
 impl<W: Work> Queue<W> {
-    pub fn of(first: Waiting<W>) -> Self {
-        Self { waiting: VecDeque::from([first]) }
-    }
-
     pub fn push(&mut self, waiting: Waiting<W>) {
         self.waiting.push_back(waiting);
     }
@@ -51,29 +45,31 @@ impl<W: Work> Queue<W> {
         self.waiting.is_empty()
     }
 
-    /// Takes a batch of at most `most` items.
-    pub fn take(&mut self, most: usize) -> Taken<W> {
-        let mut batch = Vec::with_capacity(most.min(self.waiting.len()));
-        let mut abandoned = (0, 0);
-        let mut seen: HashSet<u64> = HashSet::with_capacity(2 * batch.capacity());
+    /// Takes a batch of at most `most` items. Those whose callers had gone are left out: how many, and their bytes.
+    pub fn take(&mut self, most: usize, mut batch: impl FnMut(Waiting<W>)) -> (usize, usize) {
+        let (mut taken, mut abandoned) = (0, (0, 0));
+        let mut seen: HashSet<u64> = HashSet::with_capacity(2 * most.min(self.waiting.len()));
         let mut kept = VecDeque::new();
-        while batch.len() < most {
+        while taken < most {
             let Some(waiting) = self.waiting.pop_front() else { break };
             if waiting.answer.is_closed() {
                 abandoned = (abandoned.0 + 1, abandoned.1 + waiting.bytes);
-            } else if waiting.operations.iter().flatten().any(|operation| seen.contains(operation)) {
-                // Both are noted also for an item that stays: nothing of it is overtaken.
-                seen.extend(waiting.operations.iter().flatten());
-                kept.push_back(waiting);
+                continue;
+            }
+            let apart = waiting.operations.iter().flatten().all(|operation| !seen.contains(operation));
+            // Both are noted also for an item that stays: nothing of it is overtaken.
+            seen.extend(waiting.operations.iter().flatten());
+            if apart {
+                taken += 1;
+                batch(waiting);
             } else {
-                seen.extend(waiting.operations.iter().flatten());
-                batch.push(waiting);
+                kept.push_back(waiting);
             }
         }
         // What stays was in front of what was not looked at.
         kept.append(&mut self.waiting);
         self.waiting = kept;
-        Taken { batch, abandoned }
+        abandoned
     }
 
     /// Since when the first of them waits.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Work;
-use super::queue::Taken;
+use super::tenant::Taken;
 
 /// Tenants that are counted one by one after their queues are empty; the counts of further ones are in the total only.
 const MOST_TENANTS: usize = 10_000;
@@ -111,7 +111,7 @@ impl Tally {
     /// A batch was taken.
     pub fn taken<W: Work>(&mut self, tenant_id: i64, taken: &Taken<W>) {
         let (gone, gone_bytes) = taken.abandoned;
-        let bytes: usize = taken.batch.iter().map(|waiting| waiting.bytes).sum();
+        let bytes: usize = taken.batch.iter().map(|(_, waiting)| waiting.bytes).sum();
         let items = taken.batch.len();
         for count in [&mut self.all, self.tenants.entry(tenant_id).or_default()] {
             count.go(items + gone, bytes + gone_bytes);

@@ -1,5 +1,6 @@
 //! Properties of the queue, whatever waits in it.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
@@ -9,6 +10,7 @@ use tokio::time::Instant;
 
 use super::Work;
 use super::queue::{Queue, Waiting};
+use super::tenant::TenantQueues;
 use crate::db::Error;
 
 struct Numbers;
@@ -25,9 +27,11 @@ impl Work for Numbers {
     type Item = Item;
     type Verdict = ();
     const NAME: &'static str = "test";
+    const KEYS: usize = 3;
+    const LANES: usize = 2;
 
-    fn tenant(key: &i64) -> i64 {
-        *key
+    fn tenant(_: &i64) -> i64 {
+        0
     }
 
     fn bytes(_: &Item) -> usize {
@@ -38,7 +42,7 @@ impl Work for Numbers {
         Some(item.operations)
     }
 
-    async fn run(&self, _: Object, _: &i64, items: &[Item]) -> Result<Vec<()>, Error> {
+    async fn run(&self, _: Object, _: &[i64], items: &[Item]) -> Result<Vec<()>, Error> {
         Ok(vec![(); items.len()])
     }
 }
@@ -55,18 +59,23 @@ fn queue(operations: &[[u64; 2]]) -> (Queue<Numbers>, Vec<Verdict>) {
 }
 
 fn queue_since(operations: &[[u64; 2]], since: impl Fn(usize) -> Instant) -> (Queue<Numbers>, Vec<Verdict>) {
-    let mut all = operations.iter().enumerate().map(|(at, operations)| {
+    let all = operations.iter().enumerate().map(|(at, operations)| {
         let (mut waiting, verdict) = waiting(*operations, at);
         waiting.since = since(at);
         (waiting, verdict)
     });
-    let (first, verdict) = all.next().expect("one at least");
-    let (mut queue, mut verdicts) = (Queue::of(first), vec![verdict]);
+    let (mut queue, mut verdicts) = (Queue::default(), Vec::new());
     for (item, verdict) in all {
         queue.push(item);
         verdicts.push(verdict);
     }
     (queue, verdicts)
+}
+
+fn take(queue: &mut Queue<Numbers>, most: usize) -> (Vec<Item>, usize) {
+    let mut batch = Vec::new();
+    let (abandoned, _) = queue.take(most, |waiting| batch.push(waiting.item));
+    (batch, abandoned)
 }
 
 proptest! {
@@ -85,16 +94,16 @@ proptest! {
         }
         let (mut left, mut abandoned) = (Vec::new(), 0);
         while !queue.is_empty() {
-            let taken = queue.take(most);
-            prop_assert!(taken.batch.len() <= most);
-            prop_assert!(!taken.batch.is_empty() || taken.abandoned.0 > 0, "it comes to an end");
-            abandoned += taken.abandoned.0;
-            for (at, one) in taken.batch.iter().enumerate() {
-                for other in &taken.batch[..at] {
-                    prop_assert!(one.item.operations.iter().all(|it| !other.item.operations.contains(it)));
+            let (batch, gone) = take(&mut queue, most);
+            prop_assert!(batch.len() <= most);
+            prop_assert!(!batch.is_empty() || gone > 0, "it comes to an end");
+            abandoned += gone;
+            for (at, one) in batch.iter().enumerate() {
+                for other in &batch[..at] {
+                    prop_assert!(one.operations.iter().all(|it| !other.operations.contains(it)));
                 }
             }
-            left.extend(taken.batch.into_iter().map(|waiting| waiting.item));
+            left.extend(batch);
         }
         prop_assert_eq!(left.len() + abandoned, operations.len());
         prop_assert_eq!(left.len(), here.len());
@@ -119,7 +128,55 @@ proptest! {
         let taken: Vec<usize> = queue.take_until(latest).iter().map(|waiting| waiting.item.arrived).collect();
         prop_assert_eq!(taken, (0..count.min(late)).collect::<Vec<_>>());
         prop_assert_eq!(queue.oldest().is_some(), late < count);
-        let rest: Vec<usize> = queue.take(usize::MAX).batch.iter().map(|waiting| waiting.item.arrived).collect();
+        let rest: Vec<usize> = take(&mut queue, usize::MAX).0.iter().map(|item| item.arrived).collect();
         prop_assert_eq!(rest, (late.min(count)..count).collect::<Vec<_>>());
+    }
+    /// Lanes that push, take and give back in any order.
+    #[test]
+    fn a_lock_row_is_taken_by_one_lane_and_what_is_ready_has_a_lane(
+        steps in proptest::collection::vec((0..3_u8, 0..8_i64, any::<bool>()), 1..200),
+        most in 1..6_usize,
+    ) {
+        let mut queues = TenantQueues::<Numbers>::default();
+        let (mut pushed, mut written) = (HashMap::<i64, Vec<usize>>::new(), HashMap::<i64, Vec<usize>>::new());
+        let (mut verdicts, mut lanes, mut held) = (Vec::new(), 0_usize, Vec::<Vec<i64>>::new());
+        // After the steps, lanes take and give back until they have ended.
+        let rest = std::iter::repeat_n((1, 0, false), 4_000);
+        for (at, (step, key, gone)) in steps.into_iter().chain(rest).enumerate() {
+            match step {
+                0 => {
+                    let (item, verdict) = waiting([u64::try_from(at).expect("small"); 2], at);
+                    lanes += usize::from(queues.push(key, item));
+                    if gone {
+                        drop(verdict);
+                    } else {
+                        verdicts.push(verdict);
+                        pushed.entry(key).or_default().push(at);
+                    }
+                }
+                1 if lanes > held.len() => {
+                    let taken = queues.take(most);
+                    prop_assert!(taken.batch.len() <= most && taken.keys.len() <= Numbers::KEYS);
+                    for (key, waiting) in &taken.batch {
+                        prop_assert!(taken.keys.contains(key));
+                        written.entry(*key).or_default().push(waiting.item.arrived);
+                    }
+                    prop_assert!(taken.keys.iter().all(|key| held.iter().flatten().all(|other| other != key)));
+                    if taken.keys.is_empty() {
+                        lanes -= 1;
+                    } else {
+                        held.push(taken.keys);
+                    }
+                }
+                _ => if let Some(keys) = held.pop() {
+                    queues.give_back(&keys);
+                    lanes += usize::from(queues.wants_lane());
+                },
+            }
+            prop_assert!(lanes <= Numbers::LANES);
+        }
+        prop_assert_eq!(lanes, 0);
+        prop_assert!(queues.is_idle(), "nothing is left, and nobody to empty it");
+        prop_assert_eq!(pushed, written, "each in its order of arrival");
     }
 }

@@ -114,9 +114,10 @@ impl Work for Changing {
     async fn run(
         &self,
         client: Object,
-        key: &DomainKey,
+        keys: &[DomainKey],
         changes: &[Change],
     ) -> Result<Vec<ChangeVerdict>, db::Error> {
+        let Some(key) = keys.first() else { return Ok(Vec::new()) };
         let generation = changes.iter().map(|change| change.generation).max().unwrap_or_default();
         let current = || changes.iter().filter(|change| change.generation == generation);
         let columns = Columns::of(current());

@@ -7,49 +7,22 @@ use std::time::{Duration, Instant};
 use futures_util::future::{join, join_all};
 use resolute::config::Config;
 use resolute::db;
-use resolute::voting::ballot::{Signatory, event_of};
 use resolute::voting::cast::Verdict;
 use resolute::voting::eligibility::Cast;
-use resolute::voting::weight::Weight;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
-use uuid::Uuid;
 
-use super::{Hall, Poll, with_status};
+use super::{Hall, Poll, number, with_status};
 use crate::support::TestApp;
 use crate::support::chaos::ChaosProxy;
 use crate::support::database::TestDatabase;
 
-async fn run(connection: &mut sqlx::PgConnection, sql: String) {
+pub(super) async fn run(connection: &mut sqlx::PgConnection, sql: String) {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.expect("SQL of the test");
 }
 
-fn number(text: &str) -> i64 {
-    text.parse().expect("an id")
-}
-
-/// Judged ballots, one a voter, as they come to the queue.
-fn ballots(hall: &Hall<'_>, poll: &Poll) -> Vec<Cast> {
-    let choice = vec![number(&poll.options[0])];
-    hall.participants
-        .iter()
-        .enumerate()
-        .map(|(at, participant)| {
-            let signatory = Signatory { record_key: Uuid::from_u128(at as u128), weight: Weight::ONE };
-            Cast {
-                participant_id: number(participant),
-                event: event_of((number(&poll.id), 1), signatory, None, &choice),
-                choice: choice.clone(),
-                idempotency_key: None,
-                actor_key: None,
-                generation: 2,
-            }
-        })
-        .collect()
-}
-
 /// Holds a poll, so that what is submitted meanwhile gathers, for this long.
-async fn held(app: &TestApp, poll: &Poll, time: Duration) {
+pub(super) async fn held(app: &TestApp, poll: &Poll, time: Duration) {
     let mut holder = TestDatabase::connect(app.target()).await;
     run(&mut holder, format!("BEGIN; SELECT 1 FROM polls WHERE poll_id = {} FOR UPDATE", poll.id)).await;
     tokio::time::sleep(time).await;
@@ -62,7 +35,7 @@ async fn one_poison_item_in_a_hundred_costs_the_others_nothing() {
     let hall = Hall::seated(&app, 100).await;
     let poll = hall.poll(&["A"], json!({})).await;
     let key = (app.tenant("acme").await.id, number(&poll.id));
-    let mut items = ballots(&hall, &poll);
+    let mut items: Vec<Cast> = (0..100).map(|voter| hall.judged(&poll, voter, 0)).collect();
     // Longer than the table allows; no route lets it through.
     items[37].idempotency_key = Some("k".repeat(300));
     let casting = &app.app.voting.casting;

@@ -14,9 +14,15 @@ mod results;
 mod seats;
 mod stale_statistics;
 mod states;
+mod together;
 
 use futures_util::future::join_all;
+use resolute::voting::ballot::{Signatory, event_of};
+use resolute::voting::cast::{Verdict, cast_batch};
+use resolute::voting::eligibility::Cast;
+use resolute::voting::weight::Weight;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::{Actor, Answer, TestApp};
 
@@ -50,6 +56,10 @@ impl Poll {
     pub async fn cast(&self, voter: &Actor, place: usize) -> Answer {
         voter.put(&self.path("/ballot"), self.choose(place)).await
     }
+}
+
+pub fn number(text: &str) -> i64 {
+    text.parse().expect("an id")
 }
 
 pub fn text(value: &Value) -> String {
@@ -131,6 +141,28 @@ impl<'a> Hall<'a> {
     /// Every voter at once, each for the option that `choice` says.
     pub async fn all_cast(&self, poll: &Poll, choice: impl Fn(usize) -> usize) -> Vec<Answer> {
         join_all(self.voters.iter().enumerate().map(|(at, voter)| poll.cast(voter, choice(at)))).await
+    }
+
+    /// A voter's ballot as it comes to the queue, judged when the poll had just opened.
+    pub fn judged(&self, poll: &Poll, voter: usize, place: usize) -> Cast {
+        let choice = vec![number(&poll.options[place])];
+        let signatory = Signatory { record_key: Uuid::from_u128(voter as u128), weight: Weight::ONE };
+        Cast {
+            participant_id: number(&self.participants[voter]),
+            event: event_of((number(&poll.id), 1), signatory, None, &choice),
+            choice,
+            idempotency_key: None,
+            actor_key: None,
+            generation: 2,
+        }
+    }
+
+    /// Stores judged ballots as one batch.
+    pub async fn batch(&self, items: &[(&Poll, &Cast)]) -> Vec<Verdict> {
+        let tenant_id = self.app.tenant(self.slug).await.id;
+        let items: Vec<(i64, &Cast)> = items.iter().map(|(poll, cast)| (number(&poll.id), *cast)).collect();
+        let client = self.app.db().hot().await.expect("a connection");
+        cast_batch(client, tenant_id, &items).await.expect("a batch")
     }
 
     /// Rows of `ballots` for the poll, as the database has them.

@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use resolute::voting::ballot::{Signatory, event_of};
-use resolute::voting::cast::{Verdict, cast_batch};
+use resolute::voting::cast::Verdict;
 use resolute::voting::eligibility::Cast;
-use resolute::voting::weight::Weight;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
-use uuid::Uuid;
 
 use super::{Hall, Poll, text};
 use crate::support::chaos::{ChaosProxy, Cut};
@@ -90,24 +87,11 @@ async fn each_item_of_a_batch_has_a_verdict_of_its_own() {
     let hall = Hall::seated(&app, 4).await;
     let poll = hall.poll(&["A", "B"], json!({})).await;
     poll.cast(&hall.voters[1], 0).await.expect(201);
-    let number = |text: &str| text.parse::<i64>().expect("an id");
-    let item = |voter: usize, option: usize| {
-        let choice = vec![number(&poll.options[option])];
-        let signatory = Signatory { record_key: Uuid::from_u128(voter as u128), weight: Weight::ONE };
-        Cast {
-            participant_id: number(&hall.participants[voter]),
-            event: event_of((number(&poll.id), 1), signatory, None, &choice),
-            choice,
-            idempotency_key: None,
-            actor_key: None,
-            generation: 2,
-        }
-    };
-    let key = (app.tenant("acme").await.id, number(&poll.id));
-    let outdated = Cast { generation: 1, ..item(3, 1) };
-    let items = [item(0, 0), item(1, 1), item(2, 1), item(0, 1), outdated];
-    let verdicts =
-        cast_batch(app.db().hot().await.expect("a connection"), key, &items).await.expect("a batch");
+    let items =
+        [(0, 0), (1, 1), (2, 1), (0, 1), (3, 1)].map(|(voter, option)| hall.judged(&poll, voter, option));
+    let mut items = items.map(|item| (&poll, item));
+    items[4].1.generation = 1;
+    let verdicts = hall.batch(&items.each_ref().map(|(poll, item)| (*poll, item))).await;
     let seen: Vec<(&str, i64)> = verdicts
         .iter()
         .map(|verdict| match verdict {
@@ -120,12 +104,10 @@ async fn each_item_of_a_batch_has_a_verdict_of_its_own() {
     let expected = [("accepted", 2), ("before", 1), ("accepted", 3), ("stale", 0), ("stale", 0)];
     assert_eq!(seen, expected, "a second ballot of a batch, and one judged earlier, are judged again");
 
-    let cast = async |item: Cast| {
-        let verdicts = cast_batch(app.db().hot().await.expect("a connection"), key, &[item]).await;
-        verdicts.expect("a batch").remove(0)
-    };
+    let cast = async |item: Cast| hall.batch(&[(&poll, &item)]).await.remove(0);
+    let item = |voter, option| hall.judged(&poll, voter, option);
     let Verdict::Before(first) = cast(item(0, 1)).await else { panic!("it has voted") };
-    assert_eq!(first.choice, items[0].choice, "of two ballots of one voter the first stands");
+    assert_eq!(first.choice, items[0].1.choice, "of two ballots of one voter the first stands");
     let stale = Cast { generation: 1, ..item(1, 0) };
     assert_eq!(
         cast(stale).await,
@@ -144,20 +126,8 @@ async fn a_stale_generation_stores_nothing() {
     let app = TestApp::start().await;
     let hall = Hall::seated(&app, 1).await;
     let poll = hall.poll(&["A"], json!({})).await;
-    let number = |text: &str| text.parse::<i64>().expect("an id");
-    let signatory = Signatory { record_key: Uuid::from_u128(1), weight: Weight::ONE };
-    let choice = vec![number(&poll.options[0])];
-    let item = Cast {
-        participant_id: number(&hall.participants[0]),
-        event: event_of((number(&poll.id), 1), signatory, None, &choice),
-        choice,
-        idempotency_key: None,
-        actor_key: None,
-        generation: 1,
-    };
-    let key = (app.tenant("acme").await.id, number(&poll.id));
-    let verdicts = cast_batch(app.db().hot().await.expect("a connection"), key, &[item]).await;
-    assert_eq!(verdicts.expect("a batch"), [Verdict::Stale]);
+    let stale = Cast { generation: 1, ..hall.judged(&poll, 0, 0) };
+    assert_eq!(hall.batch(&[(&poll, &stale)]).await, [Verdict::Stale]);
     assert_eq!(hall.stored(&poll).await, 0);
 }
 

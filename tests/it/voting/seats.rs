@@ -6,21 +6,14 @@ use futures_util::future::{join, join_all};
 use proptest::collection::vec;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use resolute::voting::ballot::{Signatory, event_of};
-use resolute::voting::cast::{Verdict, cast_batch};
+use resolute::voting::cast::Verdict;
 use resolute::voting::eligibility::Cast;
-use resolute::voting::weight::Weight;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use uuid::Uuid;
 
-use super::{Hall, Poll, with_status};
+use super::{Hall, Poll, number, with_status};
 use crate::support::TestApp;
 use crate::support::database::TestDatabase;
-
-fn number(text: &str) -> i64 {
-    text.parse().expect("an id")
-}
 
 /// A poll in draft: an option with so many seats, and one that takes all.
 async fn draft(hall: &Hall<'_>, seats: u64) -> Poll {
@@ -203,7 +196,6 @@ async fn a_batch_gives_seats_in_order_of_place_as_the_model_does() {
     const VOTERS: usize = 24;
     let app = TestApp::start().await;
     let hall = Hall::seated(&app, VOTERS).await;
-    let tenant_id = app.tenant("acme").await.id;
     let mut runner = TestRunner::deterministic();
     // A round: seats of two options (the third takes all), then batches in which each voter is once at most.
     let order = proptest::sample::subsequence((0..VOTERS).collect::<Vec<_>>(), 1..=VOTERS).prop_shuffle();
@@ -216,9 +208,10 @@ async fn a_batch_gives_seats_in_order_of_place_as_the_model_does() {
         let (mut free, mut voted) = ([Some(one), Some(two), None], [false; VOTERS]);
         for (voters, choices) in batches {
             let wishes: Vec<(usize, usize)> = voters.into_iter().zip(choices).collect();
-            let items: Vec<Cast> = wishes.iter().map(|wish| item(&hall, &poll, *wish)).collect();
-            let client = app.db().hot().await.expect("a connection");
-            let verdicts = cast_batch(client, (tenant_id, number(&poll.id)), &items).await.expect("a batch");
+            let items: Vec<Cast> =
+                wishes.iter().map(|(voter, option)| hall.judged(&poll, *voter, *option)).collect();
+            let items: Vec<(&Poll, &Cast)> = items.iter().map(|item| (&poll, item)).collect();
+            let verdicts = hall.batch(&items).await;
             let seen: Vec<&str> = verdicts
                 .iter()
                 .map(|verdict| match verdict {
@@ -233,18 +226,5 @@ async fn a_batch_gives_seats_in_order_of_place_as_the_model_does() {
         let left: Vec<i32> = free.iter().flatten().copied().collect();
         let given = taken(&app, &poll).await;
         assert_eq!([one - given[0], two - given[1]], [left[0], left[1]]);
-    }
-}
-
-fn item(hall: &Hall<'_>, poll: &Poll, (voter, option): (usize, usize)) -> Cast {
-    let choice = vec![number(&poll.options[option])];
-    let signatory = Signatory { record_key: Uuid::from_u128(voter as u128), weight: Weight::ONE };
-    Cast {
-        participant_id: number(&hall.participants[voter]),
-        event: event_of((number(&poll.id), 1), signatory, None, &choice),
-        choice,
-        idempotency_key: None,
-        actor_key: None,
-        generation: 2,
     }
 }
