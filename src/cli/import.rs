@@ -1,5 +1,7 @@
-//! `resolute import csv`: names from files, with the operator's rights. One line on standard output for every line
+//! `resolute import`, with the operator's rights. `csv`: names from files. One line on standard output for every line
 //! of a file; exit status 0 only if every line was imported or had been before.
+
+mod obo;
 
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::PathBuf;
@@ -24,6 +26,8 @@ use crate::tenancy::store;
 pub enum Command {
     /// CSV with the columns domain, name, target and, optional, status.
     Csv(CsvArgs),
+    /// Rules of the OBO Foundry's PURLs, from its YAML files.
+    Obo(obo::OboArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,23 +54,23 @@ pub struct CsvArgs {
 }
 
 pub async fn run(command: &Command, place: &Place) -> Outcome {
-    let Command::Csv(args) = command;
     let database = place.connect().await?;
-    let done = import(args, place, &database.db).await;
+    let done = match command {
+        Command::Csv(args) => import(args, place, &database.db).await,
+        Command::Obo(args) => obo::import(args, place, &database.db).await,
+    };
     database.close().await?;
     done
 }
 
 async fn import(args: &CsvArgs, place: &Place, db: &crate::db::Db) -> Outcome {
-    let tenant = store::find_tenant(db.management(), &args.tenant).await?;
-    let tenant = tenant.ok_or_else(|| anyhow!("there is no tenant `{}`", args.tenant))?;
     let own = OwnAddress::new(&place.config.server.origin());
     let import = Import {
         db,
         clock: &Clock::system(),
         ids: &Ids::os(),
         own: &own,
-        tenant_id: tenant.tenant_id,
+        tenant_id: tenant(db, &args.tenant).await?,
         quotas: Defaults::from(&place.config.quotas),
         options: Options { dry_run: args.dry_run, resume: args.resume, partial: args.partial },
     };
@@ -85,6 +89,12 @@ async fn import(args: &CsvArgs, place: &Place, db: &crate::db::Db) -> Outcome {
         }
     }
     Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Id of the tenant with this slug.
+async fn tenant(db: &crate::db::Db, slug: &str) -> anyhow::Result<i64> {
+    let tenant = store::find_tenant(db.management(), slug).await?;
+    Ok(tenant.ok_or_else(|| anyhow!("there is no tenant `{slug}`"))?.tenant_id)
 }
 
 /// How often progress is redrawn.

@@ -1,7 +1,7 @@
 //! The directory of all domains in memory: they are few, and every request needs one. Driven by requests: who
 //! finds it unverified for half a second asks for what changed, the others go on until it is a second old. So
 //! it needs no notification to be at most a second behind other processes, and a write of this one is seen at
-//! once. It holds no names.
+//! once. With the domains come their rules, compiled. It holds no names.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -12,6 +12,8 @@ use tokio_postgres::types::Type;
 
 use super::model::Domain;
 use super::row;
+use super::rulebook::{self, Rulebook};
+use super::ruleset::Program;
 use crate::db::reachability::Reachability;
 use crate::db::statement::{Statement, flight};
 use crate::db::{self, Db};
@@ -30,7 +32,7 @@ FROM domain_directory v
 LEFT JOIN (
     SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at AS domain_created_at,
            s.generation, s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status,
-           s.cache_seconds, s.updated_at AS domain_updated_at
+           s.cache_seconds, s.rules_revision, s.updated_at AS domain_updated_at
     FROM (SELECT * FROM domain_state WHERE directory_version > $1 OFFSET 0) AS s
     CROSS JOIN LATERAL (
         SELECT * FROM domains WHERE domain_id = s.domain_id AND home_tenant_id = s.tenant_id OFFSET 0) AS d) AS d ON true",
@@ -44,6 +46,7 @@ pub const STATEMENTS: &[&Statement] = &[&CHANGES];
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     domains: Arc<HashMap<String, Arc<Domain>>>,
+    rules: Arc<Rulebook>,
     /// Why it could not be verified when it should have been; then it is only the last that was known.
     pub unverified: Option<Arc<db::Error>>,
 }
@@ -52,6 +55,11 @@ impl Snapshot {
     /// Those among these paths.
     pub fn list(&self, paths: &[&str]) -> Vec<Domain> {
         paths.iter().filter_map(|path| self.domains.get(*path)).map(|domain| Domain::clone(domain)).collect()
+    }
+
+    /// The compiled rules of a domain.
+    pub fn rules(&self, domain: &Domain) -> Option<Arc<Program>> {
+        rulebook::program(&self.rules, domain)
     }
 
     /// The longest domain among these paths, which come with the shortest first.
@@ -74,6 +82,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     domains: Arc<HashMap<String, Arc<Domain>>>,
+    rules: Arc<Rulebook>,
     /// The version that `domains` is; none before the first answer.
     version: Option<i64>,
     /// When the last answer was asked for; none if something was written since.
@@ -152,12 +161,18 @@ impl Directory {
 
     async fn ask(&self, db: &Db, reachability: &Reachability) -> Result<(), db::Error> {
         loop {
-            let (since, writes, begun) = {
+            let (since, writes, begun, known) = {
                 let state = self.read();
-                (state.version.unwrap_or(-1), state.writes, Instant::now())
+                (state.version.unwrap_or(-1), state.writes, Instant::now(), Arc::clone(&state.rules))
             };
             let (version, changed) = reachability.ask(changes(db, since)).await?;
+            let loaded = reachability.ask(rulebook::load(db, &known, &changed)).await?;
             let mut state = self.write();
+            if !loaded.is_empty() {
+                let mut rules = Rulebook::clone(&state.rules);
+                rules.extend(loaded);
+                state.rules = Arc::new(rules);
+            }
             if !changed.is_empty() {
                 let mut domains = HashMap::clone(&state.domains);
                 domains.extend(changed.into_iter().map(|domain| (domain.path.to_string(), Arc::new(domain))));
@@ -173,8 +188,11 @@ impl Directory {
     }
 
     fn snapshot(&self, unverified: Option<db::Error>) -> Snapshot {
-        let domains = Arc::clone(&self.read().domains);
-        Snapshot { domains, unverified: unverified.map(Arc::new) }
+        let (domains, rules) = {
+            let state = self.read();
+            (Arc::clone(&state.domains), Arc::clone(&state.rules))
+        };
+        Snapshot { domains, rules, unverified: unverified.map(Arc::new) }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {

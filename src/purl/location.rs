@@ -32,6 +32,12 @@ pub fn partial(target: &str, tail: Tail<'_>, query: Option<&str>, policy: QueryP
     with_query(location, query, policy)
 }
 
+/// The address for the prefix of a rule: the target with the tail put behind it as it was sent.
+pub fn appended(target: &str, raw_tail: &str, query: Option<&str>, policy: QueryPolicy) -> String {
+    let slash = if is_bare_authority(target) && !raw_tail.is_empty() { "/" } else { "" };
+    with_query(format!("{target}{slash}{}", header_safe(raw_tail)), query, policy)
+}
+
 /// Whether nothing follows the host, so that text appended would become part of it.
 fn is_bare_authority(target: &str) -> bool {
     target.split_once("://").is_some_and(|(_, rest)| !rest.contains(['/', '?', '#']))

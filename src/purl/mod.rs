@@ -1,5 +1,5 @@
-//! Persistent URLs: domains, names and their targets, their resolution at the root path, their history,
-//! and imports. Rules inside a domain, negotiation and `?info` are no part of it yet.
+//! Persistent URLs: domains with their rules, names and their targets, their resolution at the root path, their
+//! history, and imports. Negotiation and `?info` are no part of it yet.
 
 pub mod announce;
 pub mod api;
@@ -14,7 +14,9 @@ pub mod name;
 pub mod raw_path;
 pub mod resolve;
 mod row;
+pub mod rulebook;
 pub mod rules;
+pub mod ruleset;
 mod segment;
 pub mod store;
 pub mod target;
@@ -38,10 +40,16 @@ pub fn listings() -> Vec<ListingEntry> {
 
 /// Every hot statement of this feature, for the census.
 pub fn statements() -> Vec<&'static Statement> {
-    [directory::STATEMENTS, lookup::STATEMENTS, resolve::STATEMENTS, import::statements::STATEMENTS]
-        .into_iter()
-        .flatten()
-        .copied()
-        .chain(write::statements())
-        .collect()
+    [
+        directory::STATEMENTS,
+        rulebook::STATEMENTS,
+        lookup::STATEMENTS,
+        resolve::STATEMENTS,
+        import::statements::STATEMENTS,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+    .chain(write::statements())
+    .collect()
 }

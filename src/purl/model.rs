@@ -166,6 +166,8 @@ pub struct Domain {
     pub case_insensitive: bool,
     /// The rest of its settings.
     pub policies: Policies,
+    /// Which state of its rules is in force; 0: it has none.
+    pub rules_revision: i64,
     /// When it was made.
     pub created_at: OffsetDateTime,
     /// When its policies last changed.

@@ -175,7 +175,12 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC
 
 /// The address of a path on this server: the form to ask for, percent-encoded, without the leading slash.
 pub fn encode(path: &str) -> String {
-    percent_encode(path.as_bytes(), PATH).to_string()
+    encode_bytes(path.as_bytes())
+}
+
+/// The same of bytes that need not be text.
+pub fn encode_bytes(path: &[u8]) -> String {
+    percent_encode(path, PATH).to_string()
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::lookup::Lookups;
 use super::model::{Domain, Purl};
 use super::raw_path::RawPath;
 use super::row;
+use super::ruleset::Program;
 use crate::config;
 use crate::db::cache::Lookup;
 use crate::db::notify::Hearing;
@@ -27,7 +28,7 @@ pub const DIRECTORY: Statement = Statement {
     sql: "/* purl_directory */
 SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at AS domain_created_at,
        s.generation, s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds,
-       s.updated_at AS domain_updated_at
+       s.rules_revision, s.updated_at AS domain_updated_at
 FROM (SELECT DISTINCT path FROM unnest($1) AS i (path)) AS i
 CROSS JOIN LATERAL (SELECT * FROM domains WHERE path = i.path OFFSET 0) AS d
 CROSS JOIN LATERAL (
@@ -46,6 +47,8 @@ pub struct Found {
     pub domain: Arc<Domain>,
     /// Names with one of the candidate keys.
     pub names: Vec<Arc<Purl>>,
+    /// The domain's rules, which answer where none of the names does.
+    pub rules: Option<Arc<Program>>,
     /// Why some of this could not be verified. If none of the names answers, that is the answer: not 404.
     pub unverified: Option<Arc<db::Error>>,
 }
@@ -105,8 +108,9 @@ impl Resolver {
         let Some(domain) = directory.longest(&request.domain_prefixes()).cloned() else {
             return unverified.map_or(Ok(None), Err);
         };
+        let rules = directory.rules(&domain);
         if !domain.has_names {
-            return Ok(Some(Found { domain, names: Vec::new(), unverified }));
+            return Ok(Some(Found { domain, names: Vec::new(), rules, unverified }));
         }
         let own = if domain.path.is_root() { 0 } else { domain.path.as_str().len() + 1 };
         let key = |path: &str| path.get(own..).filter(|name| !name.is_empty()).map(|name| domain.fold(name));
@@ -114,7 +118,7 @@ impl Resolver {
         let recall = |key: &str| self.known.find(domain.domain_id, key, now);
         // The common case: whatever else could match, the exact name comes first.
         if let Some(Lookup::Fresh(Some(purl))) = exact.as_deref().map(recall) {
-            return Ok(Some(Found { domain, names: vec![purl], unverified }));
+            return Ok(Some(Found { domain, names: vec![purl], rules, unverified }));
         }
         let candidates: Vec<String> = request.name_candidates().iter().filter_map(|path| key(path)).collect();
         let (mut names, mut missing) = (Vec::new(), Vec::new());
@@ -125,16 +129,16 @@ impl Resolver {
             }
         }
         if missing.is_empty() {
-            return Ok(Some(Found { domain, names, unverified }));
+            return Ok(Some(Found { domain, names, rules, unverified }));
         }
         let keys: Vec<&str> = missing.iter().map(|(key, _)| *key).collect();
         match Box::pin(self.reachability.ask(self.probe(&domain, &keys))).await {
             Ok(read) => {
                 names.extend(read);
-                Ok(Some(Found { domain, names, unverified }))
+                Ok(Some(Found { domain, names, rules, unverified }))
             }
             Err(error @ (db::Error::Unavailable(_) | db::Error::Timeout(_))) => {
-                remembered(domain, names, exact.as_deref(), missing, error)
+                remembered((domain, rules), names, exact.as_deref(), missing, error)
             }
             Err(error) => Err(error.into()),
         }
@@ -157,7 +161,7 @@ impl Resolver {
 /// The answer without the database. The exact name comes first, so it is enough; a prefix answers only if
 /// everything that would come before it is known.
 fn remembered(
-    domain: Arc<Domain>,
+    (domain, rules): (Arc<Domain>, Option<Arc<Program>>),
     mut names: Vec<Arc<Purl>>,
     exact: Option<&str>,
     missing: Vec<(&str, Lookup<Option<Arc<Purl>>>)>,
@@ -168,7 +172,7 @@ fn remembered(
     for (key, old) in missing {
         match old {
             Lookup::Stale(Some(purl)) if exact == Some(key) => {
-                return Ok(Some(Found { domain, names: vec![purl], unverified: Some(error) }));
+                return Ok(Some(Found { domain, names: vec![purl], rules, unverified: Some(error) }));
             }
             Lookup::Stale(found) | Lookup::Fresh(found) => names.extend(found),
             Lookup::Absent => complete = false,
@@ -177,7 +181,7 @@ fn remembered(
     if !complete {
         return Err(error);
     }
-    Ok(Some(Found { domain, names, unverified: Some(error) }))
+    Ok(Some(Found { domain, names, rules, unverified: Some(error) }))
 }
 
 /// The registered domains among these paths, the longest last.

@@ -65,6 +65,7 @@ pub fn domain(row: &Row) -> Result<Domain, db::Error> {
             row.try_get("default_status")?,
             row.try_get("cache_seconds")?,
         )?,
+        rules_revision: row.try_get("rules_revision")?,
         created_at: row.try_get("domain_created_at")?,
         updated_at: row.try_get("domain_updated_at")?,
     })

@@ -181,6 +181,7 @@ mod tests {
             has_names: true,
             case_insensitive: false,
             policies: Policies::default(),
+            rules_revision: 0,
             created_at: NOW,
             updated_at: NOW,
         }

@@ -1,6 +1,7 @@
 //! HTTP of domains and names under `/api/v1`, and resolution on every path that nothing else takes.
 
 mod addressed;
+mod by_rule;
 mod domain_body;
 mod domain_create;
 mod domain_list;

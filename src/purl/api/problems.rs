@@ -59,6 +59,28 @@ pub const TEMPORARILY_GONE: ProblemCode = ProblemCode {
     help: "The name exists; its owner has set it to answer 404.",
 };
 
+/// 403 of a rule.
+pub const RULE_FORBIDS: ProblemCode = ProblemCode {
+    code: "refused_by_rule",
+    status: 403,
+    title: "A rule of this domain refuses the request",
+    help: "The owner of the domain has set the path to answer 403.",
+};
+/// 406 of a rule.
+pub const NOT_ACCEPTABLE: ProblemCode = ProblemCode {
+    code: "not_acceptable",
+    status: 406,
+    title: "Nothing here is of a type that the request accepts",
+    help: "A rule of the domain answers 406 to this Accept. Ask for another media type.",
+};
+/// 410 of a rule.
+pub const RULE_GONE: ProblemCode = ProblemCode {
+    code: "gone_by_rule",
+    status: 410,
+    title: "This path is gone",
+    help: "The owner of the domain has set the path to answer 410.",
+};
+
 /// All of them.
 pub const ALL: &[&ProblemCode] = &[
     &NAME_TAKEN,
@@ -69,4 +91,7 @@ pub const ALL: &[&ProblemCode] = &[
     &WITHDRAWN,
     &EXPIRED,
     &TEMPORARILY_GONE,
+    &RULE_FORBIDS,
+    &NOT_ACCEPTABLE,
+    &RULE_GONE,
 ];

@@ -1,4 +1,4 @@
-//! Resolution: GET, HEAD and OPTIONS on every path that no route takes. The answer is decided by `rules`
+//! Resolution: GET, HEAD and OPTIONS on every path that no route takes. The answer is decided by `rules`, `ruleset`
 //! and `location`; here it gets its headers. Everything may be read by any origin: a redirect that a
 //! script in a page cannot follow is of no use to it.
 
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use metrics::counter;
 use time::OffsetDateTime;
 
-use super::{Purls, gone};
+use super::{Purls, by_rule, gone};
 use crate::db;
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::{Domain, Purl, State as NameState};
@@ -32,7 +32,7 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
         return Problem::not_found().into_response();
     }
     let mut response = match method {
-        Method::GET | Method::HEAD => match get(&state, &path, uri.query(), &headers).await {
+        Method::GET | Method::HEAD => match get(&state, &path, &uri, &headers).await {
             Ok(response) => response,
             Err(problem) => problem.into_response(),
         },
@@ -73,12 +73,7 @@ fn preflight(headers: &HeaderMap) -> Response {
         .into_response()
 }
 
-async fn get(
-    state: &Purls,
-    path: &RawPath<'_>,
-    query: Option<&str>,
-    headers: &HeaderMap,
-) -> Result<Response, Problem> {
+async fn get(state: &Purls, path: &RawPath<'_>, uri: &Uri, headers: &HeaderMap) -> Result<Response, Problem> {
     let now = state.clock.now();
     let found = state.resolver.find(path, now).await.map_err(|error| unverified(&error))?;
     let answer = found.as_ref().and_then(|found| {
@@ -86,6 +81,9 @@ async fn get(
         Some((&found.domain, matched))
     });
     let Some((domain, matched)) = answer else {
+        if let Some(response) = found.as_ref().and_then(|found| by_rule::answer(found, uri, headers)) {
+            return Ok(response);
+        }
         if !path.is_well_formed() {
             return Err(Problem::new(&problem_codes::BAD_PATH));
         }
@@ -96,7 +94,7 @@ async fn get(
     };
     let purl = matched.purl();
     let mut response = match purl.state(now) {
-        NameState::Live => redirect(domain, &matched, query, now)?,
+        NameState::Live => redirect(domain, &matched, uri.query(), now)?,
         NameState::TemporarilyGone => {
             kept_for(gone::answer(headers, purl, NameState::TemporarilyGone), UNKNOWN_SECONDS)
         }
@@ -143,7 +141,7 @@ fn redirect(
 }
 
 /// Says how long the answer may be reused without asking; a 301 without this would be kept for ever.
-fn kept_for(mut response: Response, seconds: i64) -> Response {
+pub(super) fn kept_for(mut response: Response, seconds: i64) -> Response {
     let value = if seconds > 0 { format!("public, max-age={seconds}") } else { "no-cache".to_owned() };
     if let Ok(value) = HeaderValue::try_from(value) {
         response.headers_mut().insert(header::CACHE_CONTROL, value);

@@ -1,8 +1,8 @@
 //! The routes of domains and names, as `router` registers them, with their description; and resolution.
 
 use super::problems::{
-    DOMAIN_SHADOWS, DOMAIN_TAKEN, EXPIRED, NAME_SWALLOWED, NAME_TAKEN, NAME_WITHDRAWN, TEMPORARILY_GONE,
-    WITHDRAWN,
+    DOMAIN_SHADOWS, DOMAIN_TAKEN, EXPIRED, NAME_SWALLOWED, NAME_TAKEN, NAME_WITHDRAWN, NOT_ACCEPTABLE,
+    RULE_FORBIDS, RULE_GONE, TEMPORARILY_GONE, WITHDRAWN,
 };
 use super::schemas::{
     self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, PURL_PAGE,
@@ -126,7 +126,7 @@ pub const RESOLUTION: &[Route] = &[
             Answer::page(404, "As a page, for those who ask for one.").headers(&[MAYBE_ANY_ORIGIN]),
             Answer::page(410, "As a page, for those who ask for one.").headers(KEPT),
         ])
-        .problems(&[&TEMPORARILY_GONE, &WITHDRAWN, &EXPIRED]),
+        .problems(&[&TEMPORARILY_GONE, &WITHDRAWN, &EXPIRED, &RULE_FORBIDS, &NOT_ACCEPTABLE, &RULE_GONE]),
     Route::new("OPTIONS", "/{*path}", Access::Public)
         .about(RESOLVING, "Tells scripts of other origins that they may resolve")
         .answers(&[Answer::empty(204, "For every path that is not the server's own.").headers(ALLOWED)]),

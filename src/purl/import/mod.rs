@@ -1,8 +1,9 @@
-//! Imports of names from files, for the command line: every line of a file is staged and checked before
-//! anything is merged, and every line is reported. Formats other than CSV are no part of it yet.
+//! Imports from files, for the command line. Names, from CSV: every line of a file is staged and checked before
+//! anything is merged, and every line is reported. Rules, from OBO files: all at once.
 
 mod chunk;
 pub mod csv;
+pub mod obo;
 pub mod report;
 pub mod run;
 pub mod sheet;

@@ -27,6 +27,7 @@ pub(super) struct DomainRow {
     pub(super) query_policy: String,
     pub(super) default_status: i16,
     pub(super) cache_seconds: i32,
+    pub(super) rules_revision: i64,
     pub(super) updated_at: OffsetDateTime,
 }
 
@@ -46,6 +47,7 @@ impl TryFrom<DomainRow> for Domain {
             has_names: found.has_names,
             case_insensitive: found.case_insensitive,
             policies,
+            rules_revision: found.rules_revision,
             created_at: found.created_at,
             updated_at: found.updated_at,
         })
@@ -67,7 +69,7 @@ pub async fn list_owned(
                 "/* list domains */
                  SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at, s.generation,
                         s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status,
-                        s.cache_seconds, s.updated_at
+                        s.cache_seconds, s.rules_revision, s.updated_at
                  FROM domains d
                  JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id
                  WHERE d.owner_tenant_id = $1 AND d.path >= $2
@@ -89,7 +91,7 @@ pub async fn list_owned(
                 "/* list domains */
                  SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at, s.generation,
                         s.has_names, s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status,
-                        s.cache_seconds, s.updated_at
+                        s.cache_seconds, s.rules_revision, s.updated_at
                  FROM domains d
                  JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id
                  WHERE d.owner_tenant_id = $1 AND d.path < $2

@@ -169,6 +169,7 @@ pub async fn insert_domain(
         has_names: false,
         case_insensitive: new.case_insensitive,
         policies: new.policies,
+        rules_revision: 0,
         created_at: new.created_at,
         updated_at: new.created_at,
     })
@@ -204,7 +205,8 @@ async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec
     let rows = sqlx::query_as!(
         DomainRow,
         "SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at, s.generation, s.has_names,
-                s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds, s.updated_at
+                s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds, s.rules_revision,
+                s.updated_at
          FROM domains d
          JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id
          WHERE d.path = ANY ($1) ORDER BY octet_length(d.path)",
@@ -213,6 +215,16 @@ async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec
     .fetch_all(connection)
     .await?;
     rows.into_iter().map(Domain::try_from).collect()
+}
+
+/// The domain at this path with its row locked until the transaction ends, as it is then.
+pub async fn lock_domain_at(
+    connection: &mut PgConnection,
+    path: &DomainPath,
+) -> Result<Option<Domain>, db::Error> {
+    let Some(domain) = list_among(connection, &[path.as_str()]).await?.pop() else { return Ok(None) };
+    lock_domain(connection, &domain).await?;
+    Ok(list_among(connection, &[path.as_str()]).await?.pop())
 }
 
 /// The whole directory's paths, for a check of many names at once.
@@ -285,7 +297,7 @@ fn settings(policies: Policies) -> Value {
 }
 
 /// The next version of the directory. Its row is the last lock of the transaction.
-async fn raise_directory(connection: &mut PgConnection) -> Result<i64, db::Error> {
+pub(super) async fn raise_directory(connection: &mut PgConnection) -> Result<i64, db::Error> {
     let version = sqlx::query_scalar!("UPDATE domain_directory SET version = version + 1 RETURNING version");
     Ok(version.fetch_one(connection).await?)
 }

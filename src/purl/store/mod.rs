@@ -6,3 +6,4 @@ pub mod domains;
 pub mod name_list;
 pub mod names;
 pub mod revisions;
+pub mod rule_sets;

@@ -5,6 +5,7 @@ mod concurrency;
 mod domains;
 mod import;
 mod names;
+mod obo;
 mod outage;
 mod resolution;
 mod staleness;

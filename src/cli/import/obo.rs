@@ -1,0 +1,107 @@
+//! `resolute import obo`: the rules of the OBO Foundry's PURLs, all or nothing.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use super::super::database::Place;
+use super::super::{Outcome, shown};
+use super::tenant;
+use crate::clock::Clock;
+use crate::db::Db;
+use crate::db::quota::Defaults;
+use crate::purl::import::obo::run::{Finding, Import, ImportError, Report, Source};
+use crate::purl::target::OwnAddress;
+
+#[derive(Debug, clap::Args)]
+pub struct OboArgs {
+    /// YAML files, one for each ontology. Rules of other files that were imported before stay.
+    #[arg(required = true, value_name = "FILE")]
+    paths: Vec<PathBuf>,
+    /// Slug of the tenant whose domain `obo` is.
+    #[arg(long)]
+    tenant: String,
+    /// Check and report, change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON, one document a line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn import(args: &OboArgs, place: &Place, db: &Db) -> Outcome {
+    let mut sources = Vec::with_capacity(args.paths.len());
+    for path in &args.paths {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
+        sources.push(Source { file, text });
+    }
+    let own = OwnAddress::new(&place.config.server.origin());
+    let import = Import {
+        db,
+        clock: &Clock::system(),
+        own: &own,
+        tenant_id: tenant(db, &args.tenant).await?,
+        quotas: Defaults::from(&place.config.quotas),
+        dry_run: args.dry_run,
+    };
+    let mut out = std::io::stdout().lock();
+    match import.files(&sources).await {
+        Ok(report) => {
+            for line in told(&report, args) {
+                writeln!(out, "{line}")?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(ImportError::Faults(faults)) => {
+            for fault in &faults {
+                writeln!(out, "{}", finding(fault, "refused", args.json))?;
+            }
+            eprintln!("resolute: {}", ImportError::Faults(faults));
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The report, line by line.
+fn told(report: &Report, args: &OboArgs) -> Vec<String> {
+    let mut lines: Vec<String> =
+        report.warnings.iter().map(|warning| finding(warning, "warning", args.json)).collect();
+    for (file, rules) in &report.files {
+        lines.push(if args.json {
+            json!({"file": file, "rules": rules}).to_string()
+        } else {
+            format!("{}: {rules} rules", shown(file))
+        });
+    }
+    let Report { rules, checks, changed, made_domain, .. } = report;
+    lines.push(if args.json {
+        let summary = json!({
+            "domain": "obo", "rules": rules, "checks": checks, "made_domain": made_domain, "changed": changed,
+            "dry_run": args.dry_run,
+        });
+        summary.to_string()
+    } else {
+        let closing = match (changed, args.dry_run) {
+            (_, true) => "; a dry run, nothing was changed",
+            (true, false) => "",
+            (false, false) => "; nothing to change",
+        };
+        format!("obo: {rules} rules, {checks} stated answers right{closing}")
+    });
+    lines
+}
+
+fn finding(finding: &Finding, word: &str, as_json: bool) -> String {
+    let Finding { file, line, detail } = finding;
+    if as_json {
+        let line = line.map_or(Value::Null, Value::from);
+        return json!({"file": file, "line": line, "outcome": word, "reason": detail}).to_string();
+    }
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{line}: {word}: {}", shown(file), shown(detail))
+}

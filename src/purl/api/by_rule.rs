@@ -1,0 +1,50 @@
+//! Answers of a domain's rules, where none of its names answers.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+
+use super::root::kept_for;
+use super::{gone, problems};
+use crate::http::{Problem, problem_codes};
+use crate::purl::model::Domain;
+use crate::purl::resolve::Found;
+use crate::purl::ruleset::{Answer, Request};
+
+/// The answer of the first rule that the request meets.
+pub fn answer(found: &Found, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
+    let header = |name: &str| {
+        let values: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+        values.join(&b", "[..])
+    };
+    let request = Request { path: uri.path(), query: uri.query(), header: &header };
+    let domain = &found.domain;
+    let answer = found.rules.as_ref()?.answer(&request, domain.policies.query)?;
+    let mut response = kept_for(body(&answer, headers), domain.policies.cache_seconds.into());
+    response.headers_mut().insert(header::ETAG, entity_tag(domain, &answer));
+    if let Ok(vary) = HeaderValue::try_from(answer.vary.join(", "))
+        && !vary.is_empty()
+    {
+        response.headers_mut().append(header::VARY, vary);
+    }
+    Some(response)
+}
+
+fn body(answer: &Answer, headers: &HeaderMap) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::NOT_FOUND);
+    match (status, &answer.location) {
+        (_, Some(location)) => match HeaderValue::try_from(location) {
+            Ok(location) => (status, [(header::LOCATION, location)]).into_response(),
+            Err(error) => Problem::new(&problem_codes::INTERNAL).source(error).into_response(),
+        },
+        (StatusCode::FORBIDDEN, None) => Problem::new(&problems::RULE_FORBIDS).into_response(),
+        (StatusCode::NOT_ACCEPTABLE, None) => Problem::new(&problems::NOT_ACCEPTABLE).into_response(),
+        (StatusCode::GONE, None) => Problem::new(&problems::RULE_GONE).into_response(),
+        _ => gone::unknown(headers),
+    }
+}
+
+/// Changes with the domain, whose rules are a part of it; weak, because a page and a document may share it.
+fn entity_tag(domain: &Domain, answer: &Answer) -> HeaderValue {
+    let tag = format!("W/\"{}.{}.r{}\"", domain.domain_id, domain.generation, answer.rule);
+    HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"0\""))
+}

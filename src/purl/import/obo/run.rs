@@ -1,0 +1,225 @@
+//! An import of OBO files from end to end: read all, compile all, ask for every answer that the files state, and only then
+//! put the rules in force, all at once. The old ones answer until then.
+
+use std::collections::HashSet;
+
+use super::document::{self, Check, Document};
+use super::{DOMAIN, Drawn, merge, rules};
+use crate::clock::Clock;
+use crate::db::audit::Actor;
+use crate::db::quota::Defaults;
+use crate::db::{self, Db};
+use crate::purl::domain_path::DomainPath;
+use crate::purl::model::{Domain, Policies, QueryPolicy, TrailingSlash};
+use crate::purl::rules::Creator;
+use crate::purl::ruleset::{Fault, MAX_RULES, Program, Request, Rule};
+use crate::purl::store::domains::{self, CreateError, NewDomain};
+use crate::purl::store::rule_sets;
+use crate::purl::target::OwnAddress;
+
+/// A file, read.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// As it is called in what is said about it.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Something about a line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The file.
+    pub file: String,
+    /// The line, from 1; none where it is about what no line states by itself.
+    pub line: Option<usize>,
+    /// What is wrong, or odd.
+    pub detail: String,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Rules of each file, in the order of the files.
+    pub files: Vec<(String, usize)>,
+    /// Rules of the whole domain, those of other files included.
+    pub rules: usize,
+    /// Answers that the files state, all of which were right.
+    pub checks: usize,
+    /// What has no effect.
+    pub warnings: Vec<Finding>,
+    /// Whether the domain had to be made.
+    pub made_domain: bool,
+    /// Whether anything is now otherwise than before.
+    pub changed: bool,
+}
+
+/// Why nothing was imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Files are wrong; every fault of all of them.
+    #[error("{} faults; nothing was imported", .0.len())]
+    Faults(Vec<Finding>),
+    /// The domain is somebody else's.
+    #[error("the domain `{DOMAIN}` belongs to another tenant")]
+    NotOwner,
+    /// The domain could not be made.
+    #[error("the domain `{DOMAIN}` could not be made: {0}")]
+    Domain(#[from] CreateError),
+    /// The database.
+    #[error(transparent)]
+    Db(#[from] db::Error),
+}
+
+/// An import that is to be done.
+pub struct Import<'a> {
+    /// The database.
+    pub db: &'a Db,
+    /// The time.
+    pub clock: &'a Clock,
+    /// The address of this server.
+    pub own: &'a OwnAddress,
+    /// Whose domain it is.
+    pub tenant_id: i64,
+    /// What tenants may have that have no quotas of their own.
+    pub quotas: Defaults,
+    /// Check only.
+    pub dry_run: bool,
+}
+
+/// A file with its rules.
+struct Drafted {
+    file: String,
+    document: Document,
+    rules: Vec<Drawn>,
+}
+
+impl Import<'_> {
+    /// Imports files. All or nothing.
+    pub async fn files(&self, sources: &[Source]) -> Result<Report, ImportError> {
+        let (drafts, warnings) = self.draft(sources).map_err(ImportError::Faults)?;
+        let mut tx = self.db.begin().await?;
+        let path = DomainPath::from_stored(DOMAIN.to_owned());
+        let (domain, made_domain) = match domains::lock_domain_at(&mut tx, &path).await? {
+            Some(domain) if domain.owner_tenant_id != self.tenant_id => return Err(ImportError::NotOwner),
+            Some(domain) => (domain, false),
+            None => (self.make_domain(&mut tx, path).await?, true),
+        };
+        let current = rule_sets::find_rules(&mut tx, &domain).await?;
+        let names: HashSet<&str> = drafts.iter().map(|draft| draft.document.name.as_str()).collect();
+        let imported =
+            drafts.iter().flat_map(|draft| draft.rules.iter().map(|drawn| drawn.rule.clone())).collect();
+        let merged = merge(&current, &names, imported);
+        let checks = check(&drafts, &domain, &merged).map_err(ImportError::Faults)?;
+        let changed = merged != current;
+        if changed && !self.dry_run {
+            rule_sets::replace_rules(&mut tx, Actor::CommandLine, &domain, &merged, self.clock.now()).await?;
+        }
+        if self.dry_run {
+            tx.rollback().await.map_err(db::Error::from)?;
+        } else {
+            db::commit(tx).await?;
+        }
+        let files = drafts.into_iter().map(|draft| (draft.file, draft.rules.len())).collect();
+        Ok(Report { files, rules: merged.len(), checks, warnings, made_domain, changed })
+    }
+
+    /// Reads and compiles each file by itself, so that what is wrong has a line.
+    fn draft(&self, sources: &[Source]) -> Result<(Vec<Drafted>, Vec<Finding>), Vec<Finding>> {
+        let (mut drafts, mut warnings, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen = HashSet::new();
+        for Source { file, text } in sources {
+            let of = |line, detail| Finding { file: file.clone(), line, detail };
+            let name = name_of(file);
+            if !seen.insert(name.clone()) {
+                faults.push(of(None, format!("another file is called {name:?}, too")));
+            }
+            match document::read(&name, text) {
+                Err(found) => {
+                    faults.extend(found.into_iter().map(|fault| of(Some(fault.line), fault.detail)));
+                }
+                Ok((document, odd)) => {
+                    warnings.extend(odd.into_iter().map(|remark| of(Some(remark.line), remark.detail)));
+                    let rules = rules(&document);
+                    faults.extend(self.compile(&rules).into_iter().map(|(line, detail)| of(line, detail)));
+                    drafts.push(Drafted { file: file.clone(), document, rules });
+                }
+            }
+        }
+        if faults.is_empty() { Ok((drafts, warnings)) } else { Err(faults) }
+    }
+
+    fn compile(&self, drawn: &[Drawn]) -> Vec<(Option<usize>, String)> {
+        let path = DomainPath::from_stored(DOMAIN.to_owned());
+        let rules = drawn.iter().map(|drawn| drawn.rule.clone()).collect();
+        let faults = Program::compile(rules, &path, Some(self.own)).err().unwrap_or_default();
+        let line = |fault: &Fault| {
+            let place = fault.pointer.split('/').nth(2)?.parse::<usize>().ok()?;
+            drawn.get(place)?.line
+        };
+        faults.iter().map(|fault| (line(fault), fault.detail.clone())).collect()
+    }
+
+    async fn make_domain(
+        &self,
+        connection: &mut sqlx::PgConnection,
+        path: DomainPath,
+    ) -> Result<Domain, ImportError> {
+        let policies = Policies {
+            trailing_slash: TrailingSlash::Strict,
+            query: QueryPolicy::Forward,
+            ..Policies::default()
+        };
+        let creator = Creator::CommandLine { tenant_id: self.tenant_id };
+        let new = NewDomain {
+            path,
+            tenant_id: self.tenant_id,
+            case_insensitive: false,
+            policies,
+            shadow: false,
+            created_by: None,
+            created_at: self.clock.now(),
+        };
+        Ok(domains::insert_domain(connection, creator, &new, &self.quotas).await?)
+    }
+}
+
+/// Asks for every answer that the files state. How many there are.
+fn check(drafts: &[Drafted], domain: &Domain, rules: &[Rule]) -> Result<usize, Vec<Finding>> {
+    let whole = |detail: String| vec![Finding { file: DOMAIN.to_owned(), line: None, detail }];
+    if rules.len() > MAX_RULES {
+        return Err(whole(format!("has {} rules; at most {MAX_RULES} are allowed", rules.len())));
+    }
+    let program = Program::compile(rules.to_vec(), &domain.path, None)
+        .map_err(|faults| whole(faults.first().map_or_else(String::new, |fault| fault.detail.clone())))?;
+    let (mut asked, mut faults) = (0, Vec::new());
+    for draft in drafts {
+        for check in &draft.document.checks {
+            asked += 1;
+            if let Some(detail) = wrong(&program, &draft.document.base_url, check) {
+                faults.push(Finding { file: draft.file.clone(), line: Some(check.line), detail });
+            }
+        }
+    }
+    if faults.is_empty() { Ok(asked) } else { Err(faults) }
+}
+
+/// What is wrong with the answer to a check.
+fn wrong(program: &Program, base_url: &str, check: &Check) -> Option<String> {
+    let asked = format!("{base_url}{}", check.from);
+    let (path, query) =
+        asked.split_once('?').map_or((asked.as_str(), None), |(path, query)| (path, Some(query)));
+    let answer = program.answer(&Request { path, query, header: &|_| Vec::new() }, QueryPolicy::Forward);
+    let location = answer.and_then(|answer| answer.location);
+    match location {
+        Some(location) if location == check.to => None,
+        Some(location) => Some(format!("{asked} answers {location}, not {}", check.to)),
+        None => Some(format!("nothing answers {asked}; it should be {}", check.to)),
+    }
+}
+
+/// A file's name without its path and extension.
+fn name_of(file: &str) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    name.rsplit_once('.').map_or(name, |(name, _)| name).to_owned()
+}
