@@ -130,7 +130,7 @@ pub struct Database {
 /// `[write]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Write {
-    /// Most writes of one poll or domain in a transaction.
+    /// Most ballots of one tenant, or names of one domain, in a transaction.
     pub batch_items: usize,
     /// Bytes of ballots, and of names, that wait for their transaction at most; one tenant may hold half of it.
     pub queue_bytes: usize,

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::Object;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use resolute::config::Config;
 use resolute::db::Error;
 use resolute::db::batch::{Batcher, Bounds, Turns, Work};
@@ -15,6 +15,9 @@ use resolute::db::batch::{Batcher, Bounds, Turns, Work};
 use crate::support::TestApp;
 
 type Key = (i64, u32);
+
+/// An item whose transaction takes three seconds.
+const STANDS_STILL: u32 = u32::MAX;
 
 #[derive(Default)]
 struct Seen {
@@ -65,7 +68,8 @@ impl Work for Watched {
             seen.most_running = seen.most_running.max(seen.running);
             seen.most_keys = seen.most_keys.max(distinct.len());
         }
-        tokio::time::sleep(Duration::from_millis(2)).await;
+        let time = if items.contains(&STANDS_STILL) { 3_000 } else { 2 };
+        tokio::time::sleep(Duration::from_millis(time)).await;
         {
             let mut seen = self.seen.lock().expect("the watch");
             seen.busy.retain(|key| !distinct.contains(key));
@@ -105,11 +109,8 @@ async fn a_lock_row_is_in_one_transaction_at_a_time_and_a_tenant_in_no_more_than
     let answers: Vec<Result<(), Error>> = join_all(items).await;
     assert!(answers.iter().all(Result::is_ok));
     let seen = seen.lock().expect("the watch");
-    assert_eq!(
-        (seen.most_running, seen.most_keys),
-        (2, 3),
-        "the lanes and the lock rows that the work allows"
-    );
+    assert_eq!(seen.most_keys, 3, "the lock rows that the work allows");
+    assert!((2..=3).contains(&seen.most_running), "its lanes, and one more where the machine is slow");
     assert!(seen.batches < 1_000, "{} transactions", seen.batches);
     assert_eq!(batcher.stats(Some(1)).waiting.items, 0);
 }
@@ -134,4 +135,24 @@ async fn a_batch_that_panics_takes_nobody_with_it() {
     assert!(lost >= 5 && written > 150, "{lost} lost");
     assert_eq!(panics.load(Ordering::SeqCst), 0);
     submit(&batcher, (1, 1), 1).await.expect("it goes on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn lanes_that_stand_still_get_another_beside_them() {
+    let app = TestApp::start().await;
+    let (batcher, _, _) = batcher(&app, 0);
+    let at = |millis: u64, row: u32, item: u32| {
+        let batcher = batcher.clone();
+        async move {
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+            let begun = Instant::now();
+            submit(&batcher, (1, row), item).await.expect("written");
+            begun.elapsed()
+        }
+    };
+    let still = join(at(0, 0, STANDS_STILL), at(50, 1, STANDS_STILL));
+    let (_, (waited, (at_once, behind))) =
+        join(still, join(at(100, 2, 1), join(at(150, 3, 1), at(450, 0, 1)))).await;
+    assert!(waited < Duration::from_secs(1) && at_once < Duration::from_secs(1), "{waited:?} {at_once:?}");
+    assert!(behind > Duration::from_secs(1), "a lock row is in one transaction at a time: {behind:?}");
 }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::flush::Part;
 use super::queue::Waiting;
-use super::tenant::TenantQueues;
+use super::tenant::{STUCK, TenantQueues};
 use super::{Inner, Work};
 use crate::db::Error;
 
@@ -31,13 +31,18 @@ impl<W: Work> Inner<W> {
         (!taken.keys.is_empty()).then(|| (taken.keys, Part::of(taken.batch)))
     }
 
-    /// Sends away, without end, those who have waited too long. One clock for a lane, because one for each item is a
-    /// timer set and cleared for every write.
-    async fn watch(&self, tenant_id: i64) {
+    /// Without end: sends away those who have waited too long, and begins another lane where those there are stand still.
+    /// One clock for a lane, because one for each item is a timer set and cleared for every write.
+    async fn watch(self: &Arc<Self>, tenant_id: i64) {
         loop {
             let oldest = self.lock().tenants.get(&tenant_id).and_then(TenantQueues::oldest);
-            tokio::time::sleep_until(oldest.unwrap_or_else(Instant::now) + self.bounds.wait).await;
+            let late = oldest.unwrap_or_else(Instant::now) + self.bounds.wait;
+            let still = Instant::now() + if W::LANES == usize::MAX { self.bounds.wait } else { STUCK };
+            tokio::time::sleep_until(late.min(still)).await;
             self.send_away(tenant_id);
+            if self.lock().tenants.get_mut(&tenant_id).is_some_and(TenantQueues::wants_lane) {
+                self.begin_lane(tenant_id);
+            }
         }
     }
 

@@ -50,7 +50,7 @@ pub trait Work: Send + Sync + 'static {
     /// Most lock rows in a transaction, all of one tenant. Above one, it may not wait for their locks for longer than
     /// its tenant's other writes can bear ([`Error::is_lock_timeout`]): each row then gets a transaction of its own.
     const KEYS: usize = 1;
-    /// Most transactions of a tenant at once.
+    /// Most transactions of a tenant at once, and one more where these do not come to an end.
     const LANES: usize = usize::MAX;
 
     /// Whose work it is.

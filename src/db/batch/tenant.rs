@@ -2,11 +2,16 @@
 //! transaction as many lock rows as the work allows. A lock row is never in two transactions of this process at once.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::Work;
 use super::queue::{Queue, Waiting};
+
+/// How long something is ready before one more lane begins than the work has: those there are wait for a lock, a slow disk
+/// or a connection that is dead.
+pub(super) const STUCK: Duration = Duration::from_millis(100);
 
 /// The queues.
 pub(super) struct TenantQueues<W: Work> {
@@ -51,10 +56,16 @@ impl<W: Work> TenantQueues<W> {
 
     /// Whether one more lane has something to do. True: it is counted already.
     pub fn wants_lane(&mut self) -> bool {
+        let most = W::LANES.saturating_add(usize::from(self.is_stuck()));
         // Lanes that have not taken anything yet will take what is ready.
-        let wanted = !self.ready.is_empty() && self.lanes < W::LANES.min(self.queues.len());
+        let wanted = !self.ready.is_empty() && self.lanes < most.min(self.queues.len());
         self.lanes += usize::from(wanted);
         wanted
+    }
+
+    fn is_stuck(&self) -> bool {
+        let longest = self.ready.front().and_then(|key| self.queues.get(key)?.queue.oldest());
+        longest.is_some_and(|since| since.elapsed() > STUCK)
     }
 
     /// What a lane writes next, at most `most` items. No keys: nothing is ready, and the lane has ended.

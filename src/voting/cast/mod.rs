@@ -59,7 +59,7 @@ impl Work for Casting {
 
     const NAME: &'static str = "ballots";
     const KEYS: usize = 64;
-    const LANES: usize = 2;
+    const LANES: usize = 1;
 
     fn tenant(key: &PollKey) -> i64 {
         key.0
