@@ -39,6 +39,9 @@ pub type Rulebook = HashMap<i64, Loaded>;
 
 /// The compiled rules of a domain; `None` where it has none, or none that this program understands and never had.
 pub fn program(book: &Rulebook, domain: &Domain) -> Option<Arc<Program>> {
+    if domain.rules_revision == 0 {
+        return None;
+    }
     book.get(&domain.domain_id)?.program.clone()
 }
 

@@ -65,8 +65,19 @@ impl<W: Work> Inner<W> {
 
 async fn lane<W: Work>(mut held: Held<W>) {
     let (inner, tenant_id) = (Arc::clone(&held.inner), held.tenant_id);
+    watched(&inner, tenant_id, write_all(&mut held)).await;
+}
+
+/// One lock row that others shall not wait for.
+async fn alone<W: Work>(mut held: Held<W>, part: Part<W>) {
+    let (inner, tenant_id) = (Arc::clone(&held.inner), held.tenant_id);
+    watched(&inner, tenant_id, write_alone(&mut held, part)).await;
+}
+
+/// Whoever waits behind this is sent away in time.
+async fn watched<W: Work>(inner: &Arc<Inner<W>>, tenant_id: i64, writing: impl Future<Output = ()>) {
     tokio::select! {
-        () = write_all(&mut held) => {}
+        () = writing => {}
         () = inner.watch(tenant_id) => {}
     }
 }
@@ -90,8 +101,7 @@ async fn write_all<W: Work>(held: &mut Held<W>) {
     }
 }
 
-/// One lock row that others shall not wait for.
-async fn alone<W: Work>(mut held: Held<W>, part: Part<W>) {
+async fn write_alone<W: Work>(held: &mut Held<W>, part: Part<W>) {
     let inner = Arc::clone(&held.inner);
     let turn = inner.turns.take(held.tenant_id).await;
     let client = inner.db.hot().await;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
+use resolute::config::Config;
 use resolute::db;
 use resolute::voting::cast::Verdict;
 use resolute::voting::eligibility::Cast;
@@ -184,4 +185,29 @@ async fn a_poison_item_of_one_poll_costs_the_others_nothing() {
         let result = hall.close(poll).await.expect(200).json();
         assert_eq!(result["record"]["closed_event_index"], events);
     }
+}
+
+/// Behind a poll that waits for its lock alone, too, nobody waits longer than is said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_waits_behind_a_locked_poll_is_sent_away_in_time() {
+    let mut config = Config::default();
+    config.write.queue_wait_ms = 400;
+    let app = TestApp::with_config(config).await;
+    let hall = Hall::seated(&app, 2).await;
+    let polls = [hall.poll(&["A"], json!({})).await, hall.poll(&["A"], json!({})).await];
+    let [locked, free] = &polls;
+    let at = async |millis: u64, poll: &Poll, voter: usize| {
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        let begun = Instant::now();
+        (poll.cast(&hall.voters[voter], 0).await, begun.elapsed())
+    };
+    // The last comes while the first of its poll waits for the lock, in a lane or alone.
+    let casts = join(join(at(100, locked, 0), at(100, free, 0)), at(450, locked, 1));
+    let ((((first, _), (other, _)), (late, time)), ()) =
+        join(casts, held(&app, locked, Duration::from_secs(2))).await;
+    first.expect(201);
+    other.expect(201);
+    late.expect_problem(503, "unavailable");
+    assert!(time < Duration::from_secs(1), "{time:?}");
+    assert_eq!(hall.stored(locked).await, 1);
 }
