@@ -31,6 +31,17 @@ impl<W: Work> Inner<W> {
         (!taken.keys.is_empty()).then(|| (taken.keys, Part::of(taken.batch)))
     }
 
+    /// Ends the lane if nothing is ready.
+    fn end_lane(&self, tenant_id: i64) -> bool {
+        let mut queues = self.lock();
+        let Some(waiting) = queues.tenants.get_mut(&tenant_id) else { return true };
+        let ended = waiting.end_lane();
+        if waiting.is_idle() {
+            queues.tenants.remove(&tenant_id);
+        }
+        ended
+    }
+
     /// Without end: sends away those who have waited too long, and begins another lane where those there are stand still.
     /// One clock for a lane, because one for each item is a timer set and cleared for every write.
     async fn watch(self: &Arc<Self>, tenant_id: i64) {
@@ -98,6 +109,12 @@ async fn write_all<W: Work>(held: &mut Held<W>) {
         }
         drop(turn);
         held.give_back();
+        // Before it waits for a turn and a connection: what comes next shall not get a connection's error that is
+        // older than itself.
+        if inner.end_lane(tenant_id) {
+            held.is_lane = false;
+            break;
+        }
     }
 }
 

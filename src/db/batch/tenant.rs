@@ -103,6 +103,13 @@ impl<W: Work> TenantQueues<W> {
         }
     }
 
+    /// Ends a lane if nothing is ready. Else it goes on.
+    pub fn end_lane(&mut self) -> bool {
+        let ends = self.ready.is_empty();
+        self.lanes = self.lanes.saturating_sub(usize::from(ends));
+        ends
+    }
+
     /// A lane ended without having been told to.
     pub fn lost_lane(&mut self) {
         self.lanes = self.lanes.saturating_sub(1);

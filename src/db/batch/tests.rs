@@ -171,6 +171,7 @@ proptest! {
                 _ => if let Some(keys) = held.pop() {
                     queues.give_back(&keys);
                     lanes += usize::from(queues.wants_lane());
+                    lanes -= usize::from(queues.end_lane());
                 },
             }
             prop_assert!(lanes <= Numbers::LANES + 1);
