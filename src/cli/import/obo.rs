@@ -13,7 +13,7 @@ use super::tenant;
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::db::quota::Defaults;
-use crate::purl::import::obo::run::{Finding, Import, ImportError, Report, Source};
+use crate::purl::import::obo::run::{CatchAll, Finding, Import, ImportError, Report, Source};
 use crate::purl::target::OwnAddress;
 
 #[derive(Debug, clap::Args)]
@@ -24,6 +24,12 @@ pub struct OboArgs {
     /// Slug of the tenant whose domain `obo` is.
     #[arg(long)]
     tenant: String,
+    /// Where paths lead that nothing answers: what follows `/obo/` is put behind it. Kept by later imports.
+    #[arg(long, value_name = "URL")]
+    catch_all: Option<String>,
+    /// Answer 404 to what nothing answers, again.
+    #[arg(long, conflicts_with = "catch_all")]
+    no_catch_all: bool,
     /// Check and report, change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -46,6 +52,11 @@ pub async fn import(args: &OboArgs, place: &Place, db: &Db) -> Outcome {
         own: &own,
         tenant_id: tenant(db, &args.tenant).await?,
         quotas: Defaults::from(&place.config.quotas),
+        catch_all: match (&args.catch_all, args.no_catch_all) {
+            (Some(target), _) => CatchAll::To(target.clone()),
+            (None, true) => CatchAll::None,
+            (None, false) => CatchAll::Keep,
+        },
         dry_run: args.dry_run,
     };
     let mut out = std::io::stdout().lock();
@@ -91,7 +102,7 @@ fn told(report: &Report, args: &OboArgs) -> Vec<String> {
             (true, false) => "",
             (false, false) => "; nothing to change",
         };
-        format!("obo: {rules} rules, {checks} stated answers right{closing}")
+        format!("obo: {rules} rules, {checks} of {checks} stated answers are right{closing}")
     });
     lines
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use resolute::db::quota::Defaults;
-use resolute::purl::import::obo::run::{Import, ImportError, Report, Source};
+use resolute::purl::import::obo::run::{CatchAll, Import, ImportError, Report, Source};
 use resolute::purl::target::OwnAddress;
 
 use super::Registry;
@@ -74,7 +74,17 @@ async fn import_as(
     let own = OwnAddress::new("https://purl.example.org");
     let (clock, quotas) = (&app.app.clock, Defaults::from(&app.app.config.quotas));
     let tenant_id = app.tenant(slug).await.id;
-    Import { db: app.db(), clock, own: &own, tenant_id, quotas, dry_run }.files(sources).await
+    let catch_all = CatchAll::Keep;
+    Import { db: app.db(), clock, own: &own, tenant_id, quotas, catch_all, dry_run }.files(sources).await
+}
+
+async fn import_with(app: &TestApp, catch_all: CatchAll) -> Result<Report, ImportError> {
+    let own = OwnAddress::new("https://purl.example.org");
+    let (clock, quotas) = (&app.app.clock, Defaults::from(&app.app.config.quotas));
+    let tenant_id = app.tenant("acme").await.id;
+    Import { db: app.db(), clock, own: &own, tenant_id, quotas, catch_all, dry_run: false }
+        .files(&all())
+        .await
 }
 
 async fn import(app: &TestApp, sources: &[Source]) -> Report {
@@ -240,6 +250,34 @@ entries:
     let dry =
         import_as(&app, "acme", &[source("new", &XYZ.replace("xyz", "new"))], true).await.expect("checked");
     assert!(dry.changed, "a dry run says what would be");
+    tokio::time::sleep(Duration::from_millis(1_050)).await;
+    assert_eq!(answers(&app).await, expected());
+}
+
+#[tokio::test]
+async fn what_nothing_answers_is_sent_on_where_that_is_wanted() {
+    let app = TestApp::start().await;
+    let to = |target: &str| CatchAll::To(target.to_owned());
+    for wrong in ["ftp://e.org/", "https://purl.example.org/obo/", "https://e.org/ "] {
+        let refused = import_with(&app, to(wrong)).await;
+        assert!(matches!(refused, Err(ImportError::Faults(_))), "{wrong}: {refused:?}");
+    }
+    let report = import_with(&app, to("https://old.example/obo/")).await.expect("imported");
+    assert_eq!((report.rules, report.changed), (12, true));
+    let alone = import(&app, &[source("xy", XY)]).await;
+    assert_eq!((alone.rules, alone.changed), (12, false), "it stays until an import says otherwise");
+    let sent_on =
+        |path: &str| path.strip_prefix("/obo/").map(|rest| format!("https://old.example/obo/{rest}"));
+    for (path, status, place) in expected() {
+        let (status, place) = match sent_on(&path).filter(|_| status == 404) {
+            Some(place) => (302, place),
+            None => (status, place),
+        };
+        let answer = app.stranger().get(&path).await;
+        assert_eq!((answer.status.as_u16(), answer.header("location")), (status, place.as_str()), "{path}");
+    }
+    let report = import_with(&app, CatchAll::None).await.expect("imported");
+    assert_eq!((report.rules, report.changed), (11, true));
     tokio::time::sleep(Duration::from_millis(1_050)).await;
     assert_eq!(answers(&app).await, expected());
 }

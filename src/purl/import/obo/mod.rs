@@ -28,6 +28,26 @@ mod part {
     pub const PRODUCT: &str = "product";
     /// Its terms.
     pub const TERM: &str = "term";
+    /// What nothing else answers; of no file.
+    pub const CATCH_ALL: &str = "catch_all";
+}
+
+/// The file that a catch-all is said to be of: no file has this name.
+const NO_FILE: &str = "";
+
+/// Sends every path below the domain that nothing else answers on to another server, what follows the domain's slash
+/// behind `target`.
+fn catch_all(target: &str) -> Rule {
+    let pattern = Pattern {
+        kind: PatternKind::Prefix,
+        text: format!("/{DOMAIN}/"),
+        on: Scope::Path,
+        ignore_case: false,
+        merge_tail: true,
+    };
+    let origin = Origin { file: NO_FILE.to_owned(), part: part::CATCH_ALL.to_owned(), key: String::new() };
+    let action = Action::Redirect(Status::FOUND, target.to_owned());
+    Rule { pattern, conditions: Vec::new(), action, query: None, origin: Some(origin) }
 }
 
 /// A rule and the line that it comes from; none of those that no line states by itself.

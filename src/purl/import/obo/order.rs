@@ -1,5 +1,5 @@
 //! The order in which the rules of all files are tried, whichever way they came: rules of no file, entries of
-//! ontologies, then what is shared. What is shared goes by idspace, in which a longer one comes before its own beginning.
+//! ontologies, then what is shared, and the catch-all. What is shared goes by idspace, in which a longer one comes before its own beginning.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub fn merge<'r>(
 }
 
 fn place(origin: &Origin) -> (u8, String, String) {
-    let parts = [part::ENTRY, part::SHARED, part::BASE, part::PRODUCT, part::TERM];
+    let parts = [part::ENTRY, part::SHARED, part::BASE, part::PRODUCT, part::TERM, part::CATCH_ALL];
     let rank = parts.iter().position(|part| *part == origin.part).unwrap_or(parts.len());
     // Every character comes before the last one, and so does whatever continues this key.
     let key = format!("{}{}", origin.key.to_ascii_lowercase(), char::MAX);

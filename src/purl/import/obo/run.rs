@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::document::{self, Check, Document};
-use super::{DOMAIN, Drawn, merge, rules};
+use super::{DOMAIN, Drawn, NO_FILE, catch_all, merge, rules};
 use crate::clock::Clock;
 use crate::db::audit::Actor;
 use crate::db::quota::Defaults;
@@ -83,8 +83,21 @@ pub struct Import<'a> {
     pub tenant_id: i64,
     /// What tenants may have that have no quotas of their own.
     pub quotas: Defaults,
+    /// What becomes of paths that nothing answers.
+    pub catch_all: CatchAll,
     /// Check only.
     pub dry_run: bool,
+}
+
+/// What becomes of the paths of the domain that nothing answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CatchAll {
+    /// What became of them before.
+    Keep,
+    /// They lead to another server: this address with what follows the domain's slash behind it.
+    To(String),
+    /// They are 404.
+    None,
 }
 
 /// A file with its rules.
@@ -98,6 +111,7 @@ impl Import<'_> {
     /// Imports files. All or nothing.
     pub async fn files(&self, sources: &[Source]) -> Result<Report, ImportError> {
         let (drafts, warnings) = self.draft(sources).map_err(ImportError::Faults)?;
+        let last = self.last_rule().map_err(ImportError::Faults)?;
         let mut tx = self.db.begin().await?;
         let path = DomainPath::from_stored(DOMAIN.to_owned());
         let (domain, made_domain) = match domains::lock_domain_at(&mut tx, &path).await? {
@@ -106,9 +120,13 @@ impl Import<'_> {
             None => (self.make_domain(&mut tx, path).await?, true),
         };
         let current = rule_sets::find_rules(&mut tx, &domain).await?;
-        let names: HashSet<&str> = drafts.iter().map(|draft| draft.document.name.as_str()).collect();
-        let imported =
+        let mut names: HashSet<&str> = drafts.iter().map(|draft| draft.document.name.as_str()).collect();
+        let mut imported: Vec<Rule> =
             drafts.iter().flat_map(|draft| draft.rules.iter().map(|drawn| drawn.rule.clone())).collect();
+        if self.catch_all != CatchAll::Keep {
+            names.insert(NO_FILE);
+        }
+        imported.extend(last);
         let merged = merge(&current, &names, imported);
         let checks = check(&drafts, &domain, &merged).map_err(ImportError::Faults)?;
         let changed = merged != current;
@@ -147,6 +165,15 @@ impl Import<'_> {
             }
         }
         if faults.is_empty() { Ok((drafts, warnings)) } else { Err(faults) }
+    }
+
+    /// The catch-all, if there is to be a new one.
+    fn last_rule(&self) -> Result<Option<Rule>, Vec<Finding>> {
+        let CatchAll::To(target) = &self.catch_all else { return Ok(None) };
+        let rule = catch_all(target);
+        let faults = self.compile(&[Drawn { rule: rule.clone(), line: None }]);
+        let finding = |(line, detail)| Finding { file: "the catch-all".to_owned(), line, detail };
+        if faults.is_empty() { Ok(Some(rule)) } else { Err(faults.into_iter().map(finding).collect()) }
     }
 
     fn compile(&self, drawn: &[Drawn]) -> Vec<(Option<usize>, String)> {
