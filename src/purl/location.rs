@@ -78,7 +78,7 @@ fn key(pair: &str) -> Vec<u8> {
 }
 
 /// The text itself; only bytes that no header can carry are percent-encoded.
-fn header_safe(text: &str) -> Cow<'_, str> {
+pub(super) fn header_safe(text: &str) -> Cow<'_, str> {
     Cow::from(percent_encode(text.as_bytes(), UNSAFE))
 }
 

@@ -37,6 +37,9 @@ pub enum TargetFault {
     /// The part after `://` names no host that every client would read alike.
     #[error("the target names no valid host: {0}")]
     Host(String),
+    /// Two slashes before a path name another server.
+    #[error("a path of this server begins with one slash")]
+    SchemeRelative,
     /// It points back here, which would be a loop or a hidden alias.
     #[error("the target is on this server itself")]
     OwnAddress,
@@ -97,26 +100,20 @@ pub struct Target {
 impl Target {
     /// Checks a target. Nothing is normalised: what comes out of [`Target::as_str`] is what went in.
     pub fn parse(text: &str, own: &OwnAddress) -> Result<Self, TargetFault> {
-        if text.is_empty() {
-            return Err(TargetFault::Missing);
-        }
-        if text.len() > MAX_BYTES {
-            return Err(TargetFault::TooLong(text.len()));
-        }
-        for character in text.chars() {
-            match character {
-                _ if character.is_control() => return Err(TargetFault::Control(u32::from(character))),
-                _ if character.is_whitespace() => return Err(TargetFault::WhiteSpace),
-                _ if !character.is_ascii() => return Err(TargetFault::NotAscii(character, hint(text))),
-                _ => {}
-            }
-        }
+        check_characters(text)?;
         let url = absolute(text)?;
         if own.holds(&url) {
             return Err(TargetFault::OwnAddress);
         }
         let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
         Ok(Self { text: text.to_owned(), host })
+    }
+
+    /// Checks a path of this server that a rule may lead to: one slash, and what a target may have.
+    pub fn check_own_path(text: &str) -> Result<(), TargetFault> {
+        check_characters(text)?;
+        let rest = text.strip_prefix('/').ok_or(TargetFault::NotAbsolute)?;
+        if rest.starts_with(['/', '\\']) { Err(TargetFault::SchemeRelative) } else { Ok(()) }
     }
 
     /// The bytes that `Location` carries.
@@ -134,6 +131,25 @@ impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
     }
+}
+
+/// Length and characters, whatever they say.
+fn check_characters(text: &str) -> Result<(), TargetFault> {
+    if text.is_empty() {
+        return Err(TargetFault::Missing);
+    }
+    if text.len() > MAX_BYTES {
+        return Err(TargetFault::TooLong(text.len()));
+    }
+    for character in text.chars() {
+        match character {
+            _ if character.is_control() => return Err(TargetFault::Control(u32::from(character))),
+            _ if character.is_whitespace() => return Err(TargetFault::WhiteSpace),
+            _ if !character.is_ascii() => return Err(TargetFault::NotAscii(character, hint(text))),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The same address as a URI, for the person who pasted it from a browser's address line.

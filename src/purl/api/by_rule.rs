@@ -1,32 +1,48 @@
 //! Answers of a domain's rules, where none of its names answers.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::root::kept_for;
 use super::{gone, problems};
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::Domain;
 use crate::purl::resolve::Found;
-use crate::purl::ruleset::{Answer, Request};
+use crate::purl::ruleset::{Again, Answer, Outcome, Request};
 
-/// The answer of the first rule that the request meets.
-pub fn answer(found: &Found, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
+/// What the rules of a domain make of a request.
+pub enum Ruled {
+    /// This is the answer.
+    Answered(Response),
+    /// The request begins again with another path.
+    Again(Again),
+}
+
+/// What the first rule that the request meets makes of it.
+pub fn answer(found: &Found, path: &str, query: Option<&str>, headers: &HeaderMap) -> Option<Ruled> {
     let header = |name: &str| {
         let values: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
         values.join(&b", "[..])
     };
-    let request = Request { path: uri.path(), query: uri.query(), header: &header };
+    let request = Request { path, query, header: &header };
     let domain = &found.domain;
-    let answer = found.rules.as_ref()?.answer(&request, domain.policies.query)?;
+    let answer = match found.rules.as_ref()?.answer(&request, domain.policies.query)? {
+        Outcome::Answered(answer) => answer,
+        Outcome::Again(again) => return Some(Ruled::Again(again)),
+    };
     let mut response = kept_for(body(&answer, headers), domain.policies.cache_seconds.into());
     response.headers_mut().insert(header::ETAG, entity_tag(domain, &answer));
-    if let Ok(vary) = HeaderValue::try_from(answer.vary.join(", "))
+    varies(&mut response, &answer.vary);
+    Some(Ruled::Answered(response))
+}
+
+/// Says which headers were looked at.
+pub fn varies(response: &mut Response, headers: &[String]) {
+    if let Ok(vary) = HeaderValue::try_from(headers.join(", "))
         && !vary.is_empty()
     {
         response.headers_mut().append(header::VARY, vary);
     }
-    Some(response)
 }
 
 fn body(answer: &Answer, headers: &HeaderMap) -> Response {
@@ -39,6 +55,8 @@ fn body(answer: &Answer, headers: &HeaderMap) -> Response {
         (StatusCode::FORBIDDEN, None) => Problem::new(&problems::RULE_FORBIDS).into_response(),
         (StatusCode::NOT_ACCEPTABLE, None) => Problem::new(&problems::NOT_ACCEPTABLE).into_response(),
         (StatusCode::GONE, None) => Problem::new(&problems::RULE_GONE).into_response(),
+        (StatusCode::NO_CONTENT, None) => status.into_response(),
+        (StatusCode::BAD_REQUEST, None) => Problem::new(&problems::RULE_BAD_REQUEST).into_response(),
         _ => gone::unknown(headers),
     }
 }

@@ -80,6 +80,20 @@ pub const RULE_GONE: ProblemCode = ProblemCode {
     title: "This path is gone",
     help: "The owner of the domain has set the path to answer 410.",
 };
+/// 400 of a rule.
+pub const RULE_BAD_REQUEST: ProblemCode = ProblemCode {
+    code: "bad_request_by_rule",
+    status: 400,
+    title: "A rule of this domain calls the request wrong",
+    help: "The owner of the domain has set the path to answer 400.",
+};
+/// 508 of rules.
+pub const RULES_GO_ROUND: ProblemCode = ProblemCode {
+    code: "rules_go_round",
+    status: 508,
+    title: "The rules lead from path to path without an end",
+    help: "A request begins again at most ten times. Tell the owner of the domain.",
+};
 
 /// All of them.
 pub const ALL: &[&ProblemCode] = &[
@@ -94,4 +108,6 @@ pub const ALL: &[&ProblemCode] = &[
     &RULE_FORBIDS,
     &NOT_ACCEPTABLE,
     &RULE_GONE,
+    &RULE_BAD_REQUEST,
+    &RULES_GO_ROUND,
 ];

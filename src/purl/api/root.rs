@@ -8,16 +8,21 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use metrics::counter;
 use time::OffsetDateTime;
 
-use super::{Purls, by_rule, gone};
+use super::by_rule::{self, Ruled};
+use super::{Purls, gone, problems};
 use crate::db;
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::{Domain, Purl, State as NameState};
 use crate::purl::raw_path::RawPath;
 use crate::purl::rules::{self, Match};
+use crate::purl::ruleset::Again;
 use crate::purl::{domain_path, location};
 use crate::telemetry::metrics::RESOLUTIONS;
 
 const ALLOWED: &str = "GET, HEAD, OPTIONS";
+
+/// How often rules may have a request begin again, as with Apache.
+const JUMPS: usize = 10;
 
 /// How long an unknown path may be remembered, in seconds: a name made now must soon be found.
 const UNKNOWN_SECONDS: i64 = 1;
@@ -32,10 +37,12 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
         return Problem::not_found().into_response();
     }
     let mut response = match method {
-        Method::GET | Method::HEAD => match get(&state, &path, &uri, &headers).await {
-            Ok(response) => response,
-            Err(problem) => problem.into_response(),
-        },
+        Method::GET | Method::HEAD => {
+            match get(&state, &path, (uri.path(), uri.query()), &headers, JUMPS).await {
+                Ok(response) => response,
+                Err(problem) => problem.into_response(),
+            }
+        }
         Method::OPTIONS => preflight(&headers),
         _ => Problem::new(&problem_codes::METHOD_NOT_ALLOWED)
             .header(header::ALLOW, HeaderValue::from_static(ALLOWED))
@@ -73,7 +80,14 @@ fn preflight(headers: &HeaderMap) -> Response {
         .into_response()
 }
 
-async fn get(state: &Purls, path: &RawPath<'_>, uri: &Uri, headers: &HeaderMap) -> Result<Response, Problem> {
+/// `sent` are the path and query as they were sent, or as a rule has made them; then `jumps` says how many more may.
+async fn get(
+    state: &Purls,
+    path: &RawPath<'_>,
+    sent: (&str, Option<&str>),
+    headers: &HeaderMap,
+    jumps: usize,
+) -> Result<Response, Problem> {
     let now = state.clock.now();
     let found = state.resolver.find(path, now).await.map_err(|error| unverified(&error))?;
     let answer = found.as_ref().and_then(|found| {
@@ -81,8 +95,11 @@ async fn get(state: &Purls, path: &RawPath<'_>, uri: &Uri, headers: &HeaderMap) 
         Some((&found.domain, matched))
     });
     let Some((domain, matched)) = answer else {
-        if let Some(response) = found.as_ref().and_then(|found| by_rule::answer(found, uri, headers)) {
-            return Ok(response);
+        match found.as_ref().and_then(|found| by_rule::answer(found, sent.0, sent.1, headers)) {
+            Some(Ruled::Answered(response)) => return Ok(response),
+            // Boxed, as it is rare: what is awaited here is a part of every request.
+            Some(Ruled::Again(again)) => return Box::pin(jump(state, again, headers, jumps)).await,
+            None => {}
         }
         if !path.is_well_formed() {
             return Err(Problem::new(&problem_codes::BAD_PATH));
@@ -94,7 +111,7 @@ async fn get(state: &Purls, path: &RawPath<'_>, uri: &Uri, headers: &HeaderMap) 
     };
     let purl = matched.purl();
     let mut response = match purl.state(now) {
-        NameState::Live => redirect(domain, &matched, uri.query(), now)?,
+        NameState::Live => redirect(domain, &matched, sent.1, now)?,
         NameState::TemporarilyGone => {
             kept_for(gone::answer(headers, purl, NameState::TemporarilyGone), UNKNOWN_SECONDS)
         }
@@ -104,6 +121,19 @@ async fn get(state: &Purls, path: &RawPath<'_>, uri: &Uri, headers: &HeaderMap) 
         }
     };
     response.headers_mut().insert(header::ETAG, entity_tag(domain, purl));
+    Ok(response)
+}
+
+/// Begins again where a rule leads.
+async fn jump(state: &Purls, to: Again, headers: &HeaderMap, jumps: usize) -> Result<Response, Problem> {
+    let left = jumps.checked_sub(1).ok_or_else(|| Problem::new(&problems::RULES_GO_ROUND))?;
+    let path = RawPath::parse(&to.path);
+    let mut response = if domain_path::is_reserved(path.first_segment()) {
+        kept_for(gone::unknown(headers), UNKNOWN_SECONDS)
+    } else {
+        get(state, &path, (&to.path, to.query.as_deref()), headers, left).await?
+    };
+    by_rule::varies(&mut response, &to.vary);
     Ok(response)
 }
 

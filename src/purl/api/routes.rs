@@ -2,7 +2,7 @@
 
 use super::problems::{
     DOMAIN_SHADOWS, DOMAIN_TAKEN, EXPIRED, NAME_SWALLOWED, NAME_TAKEN, NAME_WITHDRAWN, NOT_ACCEPTABLE,
-    RULE_FORBIDS, RULE_GONE, TEMPORARILY_GONE, WITHDRAWN,
+    RULE_BAD_REQUEST, RULE_FORBIDS, RULE_GONE, RULES_GO_ROUND, TEMPORARILY_GONE, WITHDRAWN,
 };
 use super::schemas::{
     self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, PURL_PAGE,
@@ -118,6 +118,7 @@ pub const RESOLUTION: &[Route] = &[
         .about(RESOLVING, "Resolves a name")
         .help("The longest registered domain that is a prefix of the path answers. The query goes along as the domain says. With `Accept: text/html` before JSON, what is gone or unknown is told on a page.")
         .answers(&[
+            Answer::empty(204, "Nothing, by a rule of the domain.").headers(KEPT),
             Answer::empty(301, "Moved for good.").headers(REDIRECT),
             Answer::empty(302, "Found.").headers(REDIRECT),
             Answer::empty(303, "See other: the target is about the thing.").headers(REDIRECT),
@@ -126,7 +127,7 @@ pub const RESOLUTION: &[Route] = &[
             Answer::page(404, "As a page, for those who ask for one.").headers(&[MAYBE_ANY_ORIGIN]),
             Answer::page(410, "As a page, for those who ask for one.").headers(KEPT),
         ])
-        .problems(&[&TEMPORARILY_GONE, &WITHDRAWN, &EXPIRED, &RULE_FORBIDS, &NOT_ACCEPTABLE, &RULE_GONE]),
+        .problems(&[&TEMPORARILY_GONE, &WITHDRAWN, &EXPIRED, &RULE_FORBIDS, &NOT_ACCEPTABLE, &RULE_GONE, &RULE_BAD_REQUEST, &RULES_GO_ROUND]),
     Route::new("OPTIONS", "/{*path}", Access::Public)
         .about(RESOLVING, "Tells scripts of other origins that they may resolve")
         .answers(&[Answer::empty(204, "For every path that is not the server's own.").headers(ALLOWED)]),

@@ -1,11 +1,14 @@
 //! Ordered rules of a domain: what answers where no name does. Pure: read and written as a document, compiled once for a
 //! generation of the domain, and asked for each request.
 //!
-//! `document` reads and writes rules, `program` compiles them and answers, `subject` is what of a request they are
-//! matched on, `template` is a target with captures.
+//! `document` reads and writes rules, `program` and `compiled` compile them, `pass` asks them in their order and says an
+//! `answer`, `subject` is what of a request they are matched on, `template` is a target with captures.
 
+mod answer;
+mod compiled;
 mod document;
 mod index;
+mod pass;
 mod program;
 mod regexes;
 mod subject;
@@ -13,15 +16,18 @@ mod template;
 
 use super::model::{QueryPolicy, Status};
 
+pub use answer::{Again, Answer, Outcome, Request};
 pub use document::{read, write};
-pub use program::{Answer, Program, Request};
+pub use program::Program;
 
 /// Most rules of a domain.
 pub const MAX_RULES: usize = 20_000;
 /// Longest pattern in bytes.
 pub const MAX_PATTERN_BYTES: usize = 2_048;
-/// Most conditions of a rule.
-pub const MAX_CONDITIONS: usize = 20;
+/// Most conditions of a rule, alternatives included.
+pub const MAX_CONDITIONS: usize = 50;
+/// Statuses that need no target.
+pub const REFUSALS: [u16; 6] = [204, 400, 403, 404, 406, 410];
 
 /// What is wrong with rules: where in the document (JSON pointer), and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +49,12 @@ impl Fault {
 pub struct Rule {
     /// What the path must be.
     pub pattern: Pattern,
-    /// What else must hold.
-    pub conditions: Vec<Condition>,
+    /// What else must hold: of each of these at least one condition.
+    pub conditions: Vec<Vec<Condition>>,
     /// The answer.
     pub action: Action,
+    /// Whether later rules are tried on the address or path that this one leads to; if none of them changes it, it stands.
+    pub go_on: bool,
     /// What happens to the request's query; `None`: what the domain says.
     pub query: Option<QueryPolicy>,
     /// Where an import found it.
@@ -88,7 +96,8 @@ pub enum Scope {
     Path,
 }
 
-/// A condition on the request beside its path.
+/// A condition on the request beside its pattern. Its captures are `${c0}` to `${c9}` in targets, if it is the last
+/// condition of its rule that was looked at, found and not negated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// What is looked at.
@@ -106,20 +115,33 @@ pub struct Condition {
 pub enum Variable {
     /// A header, by its name in lower case.
     Header(String),
-    /// The query, without its question mark, as it was sent.
+    /// The query, without its question mark, as it was sent or as a rule before this one left it.
     Query,
-    /// The whole path with its leading slash, decoded.
+    /// The whole path with its leading slash, decoded, as it was sent; the domain's own address has its final slash.
     Path,
+    /// What patterns on the name are compared with: after a rule that goes on, what it led to.
+    Name,
+    /// `GET`; a HEAD is answered like a GET.
+    Method,
+    /// The first line of the request: method, path and query as they were sent, protocol.
+    RequestLine,
+    /// Several of these, captures and text, put together as in a target, nothing encoded.
+    Text(String),
 }
 
 /// What a rule answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// A redirect. Of a regular expression `$0` to `$9` in the target are its captures and `$$` is a dollar sign; else
-    /// the target is as it is written.
+    /// A redirect, to an absolute address or, with one slash before it, to a path of this server. The target of a regular
+    /// expression is a [template]; else it is as it is written.
     Redirect(Status, String),
-    /// A status without a target: 403, 404, 406 or 410.
+    /// One of [`REFUSALS`], without a target.
     Refuse(u16),
+    /// The request begins again with this path of the server, at most ten times. A template where the pattern is a regular
+    /// expression.
+    Rewrite(String),
+    /// No later rule is tried: what rules before this one led to stands, or nothing answers.
+    Leave,
 }
 
 /// Where an import found a rule; what it needs to put the rules of several files in order.

@@ -1,17 +1,17 @@
-//! Rules, compiled: which of them a request meets, in their order, and what the first of them answers.
+//! The rules of a domain, compiled: which of them a path meets, found by index rather than one by one.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexSet};
+use regex::bytes::RegexSet;
 
+use super::answer::{Outcome, Request};
+use super::compiled::Compiled;
 use super::index::Index;
-use super::template::Template;
-use super::{Action, Condition, Fault, Pattern, PatternKind, Rule, Scope, Variable, regexes, subject};
+use super::pass::Pass;
+use super::{Fault, Pattern, PatternKind, Rule, Scope, regexes};
 use crate::purl::domain_path::DomainPath;
-use crate::purl::location;
 use crate::purl::model::QueryPolicy;
-use crate::purl::target::{OwnAddress, Target};
+use crate::purl::target::OwnAddress;
 
 /// The rules of a domain, ready to answer.
 #[derive(Debug)]
@@ -19,17 +19,8 @@ pub struct Program {
     rules: Vec<Compiled>,
     index: Index,
     sets: Vec<Set>,
-    /// Bytes of the whole path before a name: those of `/domain/`.
-    before_name: usize,
-}
-
-#[derive(Debug)]
-struct Compiled {
-    rule: Rule,
-    template: Template,
-    conditions: Vec<Regex>,
-    /// Compiled when it is first needed: that it compiles was seen before.
-    captures: OnceLock<Option<Regex>>,
+    /// The whole path before a name: `/domain/`.
+    prefix: String,
 }
 
 /// Expressions that are searched for together, with the places of their rules.
@@ -38,29 +29,6 @@ struct Set {
     on: Scope,
     regexes: RegexSet,
     places: Vec<usize>,
-}
-
-/// What a request brings.
-pub struct Request<'r> {
-    /// The path as it was sent, with its leading slash.
-    pub path: &'r str,
-    /// The query as it was sent.
-    pub query: Option<&'r str>,
-    /// The value of a header by its name in lower case; empty where it is absent.
-    pub header: &'r dyn Fn(&str) -> Vec<u8>,
-}
-
-/// What a rule answers to a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// Place of the rule, from 0.
-    pub rule: usize,
-    /// The status.
-    pub status: u16,
-    /// Where a redirect leads.
-    pub location: Option<String>,
-    /// Headers that were looked at on the way, in lower case, each once.
-    pub vary: Vec<String>,
 }
 
 impl Program {
@@ -92,7 +60,7 @@ impl Program {
             return Err(faults);
         }
         let sets = sets(&compiled).map_err(|detail| vec![Fault::new("/rules", detail)])?;
-        Ok(Self { rules: compiled, index, sets, before_name: domain.len() + 1 })
+        Ok(Self { rules: compiled, index, sets, prefix: domain + "/" })
     }
 
     /// The rules that it was compiled from.
@@ -100,119 +68,43 @@ impl Program {
         self.rules.iter().map(|compiled| &compiled.rule)
     }
 
-    /// The answer of the first rule that the request meets. A path with a malformed escape meets none.
-    pub fn answer(&self, request: &Request<'_>, default_query: QueryPolicy) -> Option<Answer> {
-        let path = subject::decode(request.path)?;
+    /// What the rules make of a request; `None` where none of them answers it. A path with a malformed escape meets none.
+    pub fn answer(&self, request: &Request<'_>, default_query: QueryPolicy) -> Option<Outcome> {
+        Pass::begin(self, request, default_query)?.run()
+    }
+
+    /// The rule at a place.
+    pub(super) fn rule(&self, place: usize) -> Option<&Compiled> {
+        self.rules.get(place)
+    }
+
+    /// The places of the rules whose pattern is met, in no order. `scoped` gives what a scope is compared with, if anything.
+    pub(super) fn places<'s>(&self, whole: &[u8], scoped: impl Fn(Scope) -> Option<&'s [u8]>) -> Vec<usize> {
         let mut found = Vec::new();
-        self.index.find(&path, &mut found);
+        self.index.find(whole, &mut found);
         for set in &self.sets {
-            let matched = set.regexes.matches(self.scoped(&path, set.on)?);
-            found.extend(matched.into_iter().filter_map(|at| set.places.get(at)));
+            let Some(subject) = scoped(set.on) else { continue };
+            found.extend(set.regexes.matches(subject).into_iter().filter_map(|at| set.places.get(at)));
         }
-        found.sort_unstable();
-        let mut vary = Vec::new();
-        let meets =
-            |place: &usize| self.rules.get(*place).is_some_and(|rule| rule.holds(request, &path, &mut vary));
-        let place = found.into_iter().find(meets)?;
-        let rule = self.rules.get(place)?;
-        let (status, location) = match &rule.rule.action {
-            Action::Refuse(status) => (*status, None),
-            Action::Redirect(status, target) => {
-                let policy = rule.rule.query.unwrap_or(default_query);
-                (status.code(), Some(self.location(rule, target, request, &path, policy)))
-            }
-        };
-        Some(Answer { rule: place, status, location, vary })
+        found
     }
 
-    fn location(
-        &self,
-        compiled: &Compiled,
-        target: &str,
-        request: &Request<'_>,
-        path: &[u8],
-        policy: QueryPolicy,
-    ) -> String {
-        let Pattern { kind, text, on, merge_tail, .. } = &compiled.rule.pattern;
-        match kind {
-            PatternKind::Exact => location::exact(target, request.query, policy),
-            PatternKind::Prefix => {
-                let before = if *on == Scope::Name { self.before_name } else { 0 };
-                let tail = subject::raw_tail(request.path, before + text.len());
-                let tail = if *merge_tail { Cow::Owned(subject::merged(tail)) } else { Cow::Borrowed(tail) };
-                location::appended(target, &tail, request.query, policy)
-            }
-            PatternKind::Regex => {
-                let captures = compiled.captures().and_then(|regex| regex.captures(self.scoped(path, *on)?));
-                let capture = |number| captures.as_ref()?.get(number).map(|found| found.as_bytes());
-                location::exact(&compiled.template.expand(capture), request.query, policy)
-            }
-        }
+    /// Bytes of the whole path before a name.
+    pub(super) fn before_name(&self) -> usize {
+        self.prefix.len()
     }
 
-    /// The part of the path that a pattern is compared with.
-    fn scoped<'s>(&self, path: &'s [u8], on: Scope) -> Option<&'s [u8]> {
-        match on {
-            Scope::Path => Some(path),
-            // The domain's own address without its slash has an empty name as well.
-            Scope::Name => path.get(self.before_name.min(path.len())..),
-        }
-    }
-}
-
-impl Compiled {
-    fn new(rule: Rule, own: Option<&OwnAddress>) -> Result<Self, Vec<Fault>> {
-        let mut faults = Vec::new();
-        let Pattern { kind, text, ignore_case, .. } = &rule.pattern;
-        let mut template = Template::default();
-        let mut captures = None;
-        if *kind == PatternKind::Regex {
-            match regexes::compile(text, *ignore_case) {
-                Ok(regex) => captures = Some(regex.captures_len()),
-                Err(detail) => faults.push(Fault::new("/regex", detail)),
-            }
-        }
-        if let Action::Redirect(_, target) = &rule.action {
-            if *kind == PatternKind::Regex {
-                template = Template::parse(target);
-            }
-            let fault = own.and_then(|own| target_fault(target, &template, captures, own));
-            faults.extend(fault.map(|detail| Fault::new("/target", detail)));
-        }
-        let mut conditions = Vec::with_capacity(rule.conditions.len());
-        for (place, condition) in rule.conditions.iter().enumerate() {
-            match regexes::compile(&condition.regex, condition.ignore_case) {
-                Ok(regex) => conditions.push(regex),
-                Err(detail) => faults.push(Fault::new(format!("/conditions/{place}/matches"), detail)),
-            }
-        }
-        if faults.is_empty() {
-            Ok(Self { rule, template, conditions, captures: OnceLock::new() })
-        } else {
-            Err(faults)
-        }
+    /// What follows the domain and its slash; of the domain's own address nothing does, with its slash or without. `None` where
+    /// the path is of another domain.
+    pub(super) fn name<'s>(&self, path: &'s [u8]) -> Option<&'s [u8]> {
+        let is_own = path.len() + 1 == self.prefix.len();
+        if is_own { Some(&[]) } else { path.strip_prefix(self.prefix.as_bytes()) }
     }
 
-    fn captures(&self) -> Option<&Regex> {
-        let Pattern { text, ignore_case, .. } = &self.rule.pattern;
-        self.captures.get_or_init(|| regexes::compile(text, *ignore_case).ok()).as_ref()
-    }
-
-    fn holds(&self, request: &Request<'_>, path: &[u8], vary: &mut Vec<String>) -> bool {
-        self.rule.conditions.iter().zip(&self.conditions).all(|(condition, regex)| {
-            let Condition { of, not, .. } = condition;
-            let found = match of {
-                Variable::Path => regex.is_match(path),
-                Variable::Query => regex.is_match(request.query.unwrap_or_default().as_bytes()),
-                Variable::Header(name) => {
-                    if !vary.contains(name) {
-                        vary.push(name.clone());
-                    }
-                    regex.is_match(&(request.header)(name))
-                }
-            };
-            found != *not
-        })
+    /// A decoded path; the domain's own address with its slash.
+    pub(super) fn with_slash<'s>(&self, path: &'s [u8]) -> Cow<'s, [u8]> {
+        let is_own = path.len() + 1 == self.prefix.len() && !path.ends_with(b"/");
+        if is_own { Cow::Owned([path, b"/"].concat()) } else { Cow::Borrowed(path) }
     }
 }
 
@@ -251,23 +143,4 @@ fn sets(rules: &[Compiled]) -> Result<Vec<Set>, String> {
         }
     }
     Ok(sets)
-}
-
-/// What is wrong with the target of a rule, as it would be with any captures.
-fn target_fault(
-    target: &str,
-    template: &Template,
-    captures: Option<usize>,
-    own: &OwnAddress,
-) -> Option<String> {
-    if let Some(captures) = captures {
-        if let Some(highest) = template.highest().filter(|highest| *highest >= captures) {
-            return Some(format!("there is no capture ${highest}; the expression has {}", captures - 1));
-        }
-        if !template.has_fixed_host() {
-            return Some("a capture can be no part of scheme and host: write a slash before it".to_owned());
-        }
-        return Target::parse(&template.expand(|_| Some(b"x")), own).err().map(|fault| fault.to_string());
-    }
-    Target::parse(target, own).err().map(|fault| fault.to_string())
 }

@@ -12,7 +12,7 @@ use crate::db::{self, Db};
 use crate::purl::domain_path::DomainPath;
 use crate::purl::model::{Domain, Policies, QueryPolicy, TrailingSlash};
 use crate::purl::rules::Creator;
-use crate::purl::ruleset::{Fault, MAX_RULES, Program, Request, Rule};
+use crate::purl::ruleset::{Fault, MAX_RULES, Outcome, Program, Request, Rule};
 use crate::purl::store::domains::{self, CreateError, NewDomain};
 use crate::purl::store::rule_sets;
 use crate::purl::target::OwnAddress;
@@ -237,7 +237,7 @@ fn wrong(program: &Program, base_url: &str, check: &Check) -> Option<String> {
     let (path, query) =
         asked.split_once('?').map_or((asked.as_str(), None), |(path, query)| (path, Some(query)));
     let answer = program.answer(&Request { path, query, header: &|_| Vec::new() }, QueryPolicy::Forward);
-    let location = answer.and_then(|answer| answer.location);
+    let location = answer.and_then(Outcome::answer).and_then(|answer| answer.location);
     match location {
         Some(location) if location == check.to => None,
         Some(location) => Some(format!("{asked} answers {location}, not {}", check.to)),
