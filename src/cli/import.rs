@@ -1,6 +1,7 @@
 //! `resolute import`, with the operator's rights. `csv`: names from files. One line on standard output for every line
 //! of a file; exit status 0 only if every line was imported or had been before.
 
+mod htaccess;
 mod obo;
 
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::database::Place;
 use super::{Outcome, shown};
@@ -18,6 +19,7 @@ use crate::clock::Clock;
 use crate::db::quota::Defaults;
 use crate::ids::Ids;
 use crate::purl::import::report::{self, Line, Watcher};
+use crate::purl::import::rule_files::Finding;
 use crate::purl::import::run::{FileReport, Import, Options};
 use crate::purl::target::OwnAddress;
 use crate::tenancy::store;
@@ -28,6 +30,8 @@ pub enum Command {
     Csv(CsvArgs),
     /// Rules of the OBO Foundry's PURLs, from its YAML files.
     Obo(obo::OboArgs),
+    /// Rules from a tree of Apache's `.htaccess` files, as w3id.org keeps them.
+    Htaccess(htaccess::HtaccessArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -58,6 +62,7 @@ pub async fn run(command: &Command, place: &Place) -> Outcome {
     let done = match command {
         Command::Csv(args) => import(args, place, &database.db).await,
         Command::Obo(args) => obo::import(args, place, &database.db).await,
+        Command::Htaccess(args) => htaccess::import(args, place, &database.db).await,
     };
     database.close().await?;
     done
@@ -223,4 +228,15 @@ impl Watcher for Printer {
         let left = u128::from(total.saturating_sub(done)) / rate.max(1);
         eprint!("\r\x1b[K{}: {phase} {done} of {total} lines, {rate}/s, {left} s left", self.file);
     }
+}
+
+/// What is said about a line of a file of rules, as a line of the report.
+fn finding(finding: &Finding, word: &str, as_json: bool) -> String {
+    let Finding { file, line, detail } = finding;
+    if as_json {
+        let line = line.map_or(Value::Null, Value::from);
+        return json!({"file": file, "line": line, "outcome": word, "reason": detail}).to_string();
+    }
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{line}: {word}: {}", shown(file), shown(detail))
 }

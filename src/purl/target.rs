@@ -109,6 +109,23 @@ impl Target {
         Ok(Self { text: text.to_owned(), host })
     }
 
+    /// Checks what a rule leads to. Configurations of Apache write hosts in their own letters; these are sent as they are.
+    pub fn check_of_rule(text: &str, own: &OwnAddress) -> Result<(), TargetFault> {
+        let host =
+            text.split("://").nth(1).unwrap_or_default().split(['/', '?', '#']).next().unwrap_or_default();
+        if host.is_ascii() {
+            return Self::parse(text, own).map(|_| ());
+        }
+        let letters: String =
+            host.chars().map(|letter| if letter.is_ascii() { letter } else { 'x' }).collect();
+        let url = Url::parse(text).map_err(|error| TargetFault::Host(error.to_string()))?;
+        if own.holds(&url) {
+            Err(TargetFault::OwnAddress)
+        } else {
+            Self::parse(&text.replacen(host, &letters, 1), own).map(|_| ())
+        }
+    }
+
     /// Checks a path of this server that a rule may lead to: one slash, and what a target may have.
     pub fn check_own_path(text: &str) -> Result<(), TargetFault> {
         check_characters(text)?;

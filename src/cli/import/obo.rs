@@ -5,15 +5,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::database::Place;
 use super::super::{Outcome, shown};
-use super::tenant;
+use super::{finding, tenant};
 use crate::clock::Clock;
 use crate::db::Db;
 use crate::db::quota::Defaults;
-use crate::purl::import::obo::run::{CatchAll, Finding, Import, ImportError, Report, Source};
+use crate::purl::import::obo::run::{CatchAll, Import, ImportError, Report, Source};
+use crate::purl::import::rule_files::Ground;
 use crate::purl::target::OwnAddress;
 
 #[derive(Debug, clap::Args)]
@@ -46,18 +47,21 @@ pub async fn import(args: &OboArgs, place: &Place, db: &Db) -> Outcome {
         sources.push(Source { file, text });
     }
     let own = OwnAddress::new(&place.config.server.origin());
+    let clock = Clock::system();
     let import = Import {
-        db,
-        clock: &Clock::system(),
-        own: &own,
-        tenant_id: tenant(db, &args.tenant).await?,
-        quotas: Defaults::from(&place.config.quotas),
+        ground: Ground {
+            db,
+            clock: &clock,
+            own: &own,
+            tenant_id: tenant(db, &args.tenant).await?,
+            quotas: Defaults::from(&place.config.quotas),
+            dry_run: args.dry_run,
+        },
         catch_all: match (&args.catch_all, args.no_catch_all) {
             (Some(target), _) => CatchAll::To(target.clone()),
             (None, true) => CatchAll::None,
             (None, false) => CatchAll::Keep,
         },
-        dry_run: args.dry_run,
     };
     let mut out = std::io::stdout().lock();
     match import.files(&sources).await {
@@ -105,14 +109,4 @@ fn told(report: &Report, args: &OboArgs) -> Vec<String> {
         format!("obo: {rules} rules, {checks} of {checks} stated answers are right{closing}")
     });
     lines
-}
-
-fn finding(finding: &Finding, word: &str, as_json: bool) -> String {
-    let Finding { file, line, detail } = finding;
-    if as_json {
-        let line = line.map_or(Value::Null, Value::from);
-        return json!({"file": file, "line": line, "outcome": word, "reason": detail}).to_string();
-    }
-    let line = line.map_or_else(String::new, |line| format!(":{line}"));
-    format!("{}{line}: {word}: {}", shown(file), shown(detail))
 }

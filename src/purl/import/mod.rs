@@ -1,10 +1,12 @@
 //! Imports from files, for the command line. Names, from CSV: every line of a file is staged and checked before
-//! anything is merged, and every line is reported. Rules, from OBO files: all at once.
+//! anything is merged, and every line is reported. Rules, from OBO files: all at once; from `.htaccess` files: each directory whole.
 
 mod chunk;
 pub mod csv;
+pub mod htaccess;
 pub mod obo;
 pub mod report;
+pub mod rule_files;
 pub mod run;
 pub mod sheet;
 pub mod staging;

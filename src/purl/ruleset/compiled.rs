@@ -134,10 +134,11 @@ fn target_fault(
     if let Some(highest) = template.highest().filter(|highest| *highest >= captures) {
         return fault(format!("there is no capture ${highest}; the expression has {}", captures - 1));
     }
-    if !template.has_fixed_host() {
-        return fault("a capture can be no part of scheme and host: write a slash before it".to_owned());
+    if !template.has_bound_host() {
+        let detail = "a capture can be no part of scheme and host but the first labels of a fixed domain: write a slash before it";
+        return fault(detail.to_owned());
     }
-    let example = template.expand(|_| Some(b"x".as_slice().into()));
+    let example = template.expand(false, |_| Some(b"x".as_slice().into())).unwrap_or_default();
     let is_own_path = example.starts_with('/');
     if matches!(rule.action, Action::Rewrite(_)) && (!is_own_path || example.contains('#')) {
         return fault(
@@ -145,6 +146,6 @@ fn target_fault(
         );
     }
     let judged =
-        if is_own_path { Target::check_own_path(&example) } else { Target::parse(&example, own).map(|_| ()) };
+        if is_own_path { Target::check_own_path(&example) } else { Target::check_of_rule(&example, own) };
     judged.err().and_then(|wrong| fault(wrong.to_string()))
 }

@@ -19,6 +19,7 @@ use super::model::{QueryPolicy, Status};
 pub use answer::{Again, Answer, Outcome, Request};
 pub use document::{read, write};
 pub use program::Program;
+pub use regexes::check as check_expression;
 
 /// Most rules of a domain.
 pub const MAX_RULES: usize = 20_000;
@@ -55,10 +56,31 @@ pub struct Rule {
     pub action: Action,
     /// Whether later rules are tried on the address or path that this one leads to; if none of them changes it, it stands.
     pub go_on: bool,
+    /// Whether it is passed over once a rule that goes on has led somewhere.
+    pub untouched: bool,
+    /// Whether what is put into the target is put in as it is, but for what would end a path or no header can carry; else it is
+    /// percent-encoded.
+    pub raw_captures: bool,
     /// What happens to the request's query; `None`: what the domain says.
     pub query: Option<QueryPolicy>,
     /// Where an import found it.
     pub origin: Option<Origin>,
+}
+
+impl Rule {
+    /// A rule without conditions that answers as soon as its pattern is met.
+    pub fn new(pattern: Pattern, action: Action) -> Self {
+        Self {
+            pattern,
+            conditions: Vec::new(),
+            action,
+            go_on: false,
+            untouched: false,
+            raw_captures: false,
+            query: None,
+            origin: None,
+        }
+    }
 }
 
 /// A pattern of paths. Paths are decoded once, and runs of slashes in them are one.

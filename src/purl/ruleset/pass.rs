@@ -37,12 +37,13 @@ pub(super) struct Pass<'p, 'r> {
 impl<'p, 'r> Pass<'p, 'r> {
     /// A request that no rule has seen; `None` where an escape of its path is malformed: such a path meets no rule.
     pub fn begin(program: &'p Program, request: &'r Request<'r>, default_query: QueryPolicy) -> Option<Self> {
-        let sent = subject::decode(request.path)?;
+        let raw = subject::without_dot_segments(request.path);
+        let sent = subject::decode(&raw)?;
         Some(Self {
             program,
             request,
             default_query,
-            current: Current::Path { raw: Cow::Borrowed(request.path), decoded: sent.clone() },
+            current: Current::Path { raw, decoded: sent.clone() },
             sent,
             query: request.query.map(Cow::Borrowed),
             changed_by: None,
@@ -57,6 +58,9 @@ impl<'p, 'r> Pass<'p, 'r> {
             let (places, mut found) = (self.places(), None);
             for place in places.into_iter().filter(|place| *place >= next) {
                 let Some(rule) = self.program.rule(place) else { continue };
+                if rule.rule.untouched && self.changed_by.is_some() {
+                    continue;
+                }
                 if let Some(captures) = self.holds(rule) {
                     found = Some((place, rule, captures));
                     break;
@@ -70,14 +74,16 @@ impl<'p, 'r> Pass<'p, 'r> {
                     return Some(Outcome::Answered(answer));
                 }
                 Action::Redirect(status, _) => {
-                    let whole = self.target(compiled, &captured);
+                    // What no host can have leads nowhere, and no later rule was meant for it.
+                    let whole = self.target(compiled, &captured)?;
                     self.current = Current::Address { status: status.code(), whole };
                 }
                 Action::Rewrite(_) => {
-                    let whole = self.target(compiled, &captured);
+                    let whole = self.target(compiled, &captured)?;
                     let (path, query) = divided(&whole);
                     self.query = query.map(|query| Cow::Owned(query.to_owned()));
                     let raw = format!("/{}", path.trim_start_matches('/'));
+                    let raw = subject::without_dot_segments(&raw).into_owned();
                     let decoded = subject::decode(&raw)?;
                     self.current = Current::Path { raw: Cow::Owned(raw), decoded };
                 }
@@ -233,7 +239,7 @@ impl<'p, 'r> Pass<'p, 'r> {
     }
 
     /// Where the rule leads, with the query that its policy makes.
-    fn target(&mut self, compiled: &Compiled, last: &Captured) -> String {
+    fn target(&mut self, compiled: &Compiled, last: &Captured) -> Option<String> {
         let pattern = &compiled.rule.pattern;
         let policy = compiled.rule.query.unwrap_or(self.default_query);
         self.note_inserts(Some(&compiled.template));
@@ -248,15 +254,12 @@ impl<'p, 'r> Pass<'p, 'r> {
             }
             (PatternKind::Regex, _) => {
                 let found = compiled.captured(self.part(pattern.on));
-                location::exact(
-                    &compiled.template.expand(|insert| self.inserted(insert, &found, last)),
-                    query,
-                    policy,
-                )
+                let put = |insert| self.inserted(insert, &found, last);
+                location::exact(&compiled.template.expand(compiled.rule.raw_captures, put)?, query, policy)
             }
             _ => location::exact(compiled.target(), query, policy),
         };
-        on_this_host(location)
+        Some(on_this_host(location))
     }
 }
 

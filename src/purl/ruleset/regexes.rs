@@ -39,3 +39,8 @@ fn fault(text: &str, ignore_case: bool, error: &regex::Error) -> String {
 fn at(offset: usize, what: impl std::fmt::Display) -> String {
     format!("is no regular expression: {what} (at byte {})", offset + 1)
 }
+
+/// Whether an expression is one; how many captures it has, the whole counted as one.
+pub fn check(text: &str, ignore_case: bool) -> Result<usize, String> {
+    compile(text, ignore_case).map(|regex| regex.captures_len())
+}

@@ -1,6 +1,8 @@
 //! What of a request's path rules are matched on: decoded once, with runs of slashes merged, as bytes, because not
 //! everything that is sent is text. Escaped slashes are slashes that begin no segment: they are never merged.
 
+use std::borrow::Cow;
+
 /// One byte of the decoded path, and where in the raw one it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unit {
@@ -46,6 +48,30 @@ fn escaped(text: &[u8]) -> Option<u8> {
 
 fn units(raw: &str) -> Units<'_> {
     Units { raw: raw.as_bytes(), at: 0, after_slash: false }
+}
+
+/// The path without segments that are `.` or, with the one before them, `..`, escaped or not, as RFC 3986 (5.2.4) has it.
+pub fn without_dot_segments(raw: &str) -> Cow<'_, str> {
+    let is_dots = |segment: &str, dots: &str| segment.replace("%2e", ".").replace("%2E", ".") == dots;
+    let has_dots = |segment: &str| is_dots(segment, ".") || is_dots(segment, "..");
+    if !raw.contains("/.") && !raw.contains("/%2") || !raw.split('/').any(has_dots) {
+        return Cow::Borrowed(raw);
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let last = raw.split('/').count() - 1;
+    for (at, segment) in raw.split('/').enumerate() {
+        if !has_dots(segment) {
+            kept.push(segment);
+            continue;
+        }
+        if is_dots(segment, "..") && kept.len() > 1 {
+            kept.pop();
+        }
+        if at == last {
+            kept.push("");
+        }
+    }
+    Cow::Owned(kept.join("/"))
 }
 
 /// The path with its leading slash, decoded; `None` where an escape is malformed.
@@ -102,6 +128,22 @@ mod tests {
         );
         assert_eq!(decode("/p/%zz"), None);
         assert_eq!(decode("/p/%E9").expect("no text, yet well-formed"), b"/p/\xe9");
+    }
+
+    #[test]
+    fn dot_segments_are_no_segments() {
+        for (raw, without) in [
+            ("/a/.", "/a/"),
+            ("/a/./b", "/a/b"),
+            ("/a/../b", "/b"),
+            ("/a/%2e%2E/b/%2e", "/b/"),
+            ("/../../a", "/a"),
+            ("/a/..", "/"),
+            ("/a/.b/..c/...", "/a/.b/..c/..."),
+            ("/a//../b", "/a/b"),
+        ] {
+            assert_eq!(without_dot_segments(raw), without, "{raw}");
+        }
     }
 
     #[test]

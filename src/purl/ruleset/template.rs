@@ -1,11 +1,19 @@
 //! A target with captures: `$0` to `$9` of the pattern, `${c0}` to `${c9}` of the last condition, `${query}`, `${path}`,
-//! `${name}` and `${header:accept}` of the request, and `$$` for a dollar sign; any other dollar sign is itself. None of it can be a
-//! part of scheme and host, so that whoever asks cannot choose where the answer leads.
+//! `${name}` and `${header:accept}` of the request, and `$$` for a dollar sign; any other dollar sign is itself. None of it can be
+//! more of a host than the first labels of a fixed domain, so that whoever asks cannot choose where the answer leads.
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+
 use super::Variable;
 use crate::purl::{location, raw_path};
+
+/// What a host is over at.
+const HOST_ENDS: [char; 3] = ['/', '?', '#'];
+
+/// Of a decoded path what would mean something else in an address, if it came as it is.
+const DECODED: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'?');
 
 /// A part of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,33 +79,70 @@ impl Template {
             .max()
     }
 
-    /// Whether the host is over before anything is put in: that of an absolute address, or this server's.
-    pub fn has_fixed_host(&self) -> bool {
-        let first = match self.0.first() {
-            Some(Piece::Text(text)) => text.as_str(),
-            _ => "",
-        };
-        let after_host = first.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#']));
-        after_host || first.starts_with('/') || self.inserts().next().is_none()
-    }
-
-    /// The target with everything put in, percent-encoded where an address cannot have it as it is. The query is as it was sent.
-    pub fn expand<'v>(&'v self, value: impl Fn(&'v Insert) -> Option<Cow<'v, [u8]>>) -> String {
-        let mut target = String::new();
-        for piece in &self.0 {
-            match piece {
-                Piece::Text(text) => target.push_str(text),
-                Piece::Put(insert) => {
-                    let value = value(insert).unwrap_or_default();
-                    if matches!(insert, Insert::Request(Variable::Query)) {
-                        target.push_str(&location::header_safe(&String::from_utf8_lossy(&value)));
-                    } else {
-                        target.push_str(&raw_path::encode_bytes(&value));
-                    }
+    /// Whether nothing that is put in can choose where the answer leads: a path of this server, or an address whose host ends in a
+    /// text with a dot in it, so that whatever comes before is a part of somebody's domain.
+    pub fn has_bound_host(&self) -> bool {
+        let Some((first, rest)) = self.0.split_first() else { return true };
+        let Piece::Text(text) = first else { return false };
+        if text.starts_with('/') || self.inserts().next().is_none() {
+            return true;
+        }
+        let Some((_, authority)) = text.split_once("://") else { return false };
+        if authority.contains(HOST_ENDS) {
+            return true;
+        }
+        // What the host ends in: the text behind the last insert that is a part of it.
+        let mut last = "";
+        for piece in rest {
+            if let Piece::Text(text) = piece {
+                last = text;
+                if text.contains(HOST_ENDS) {
+                    break;
                 }
+            } else {
+                last = "";
             }
         }
-        target
+        let end = last.split(HOST_ENDS).next().unwrap_or_default();
+        let labels = end.strip_prefix('.').unwrap_or_default();
+        !authority.contains('@') && labels.split('.').filter(|label| !label.is_empty()).count() >= 2
+    }
+
+    /// The target with everything put in: percent-encoded where an address cannot have it as it is or, if it is to be `raw`, only
+    /// where a header cannot. `None` where something in the host would be more than letters, digits, hyphens and dots.
+    pub fn expand<'v>(
+        &'v self,
+        raw: bool,
+        value: impl Fn(&'v Insert) -> Option<Cow<'v, [u8]>>,
+    ) -> Option<String> {
+        let mut target = String::new();
+        for piece in &self.0 {
+            let insert = match piece {
+                Piece::Text(text) => {
+                    target.push_str(text);
+                    continue;
+                }
+                Piece::Put(insert) => insert,
+            };
+            let value = value(insert).unwrap_or_default();
+            let in_host = target.split_once("://").is_some_and(|(_, rest)| !rest.contains(HOST_ENDS));
+            if in_host {
+                let is_label =
+                    value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'));
+                if !is_label || value.is_empty() {
+                    return None;
+                }
+                target.push_str(&String::from_utf8_lossy(&value));
+            } else if matches!(insert, Insert::Request(Variable::Query)) {
+                target.push_str(&location::header_safe(&String::from_utf8_lossy(&value)));
+            } else if raw {
+                let kept = if matches!(insert, Insert::Capture(_)) { DECODED } else { CONTROLS };
+                target.extend(percent_encode(&value, kept));
+            } else {
+                target.push_str(&raw_path::encode_bytes(&value));
+            }
+        }
+        Some(target)
     }
 
     /// The text with everything put in as it is.
@@ -145,16 +190,18 @@ mod tests {
     use super::*;
 
     fn expand(template: &str, captures: &[&'static str]) -> String {
-        Template::parse(template).expand(|insert| {
-            let text = match insert {
-                Insert::Capture(number) => captures.get(*number)?,
-                Insert::Condition(number) => captures.get(*number + 1)?,
-                Insert::Request(Variable::Query) => "a=%20 b",
-                Insert::Request(Variable::Header(name)) if name == "accept" => "text/html",
-                Insert::Request(_) => return None,
-            };
-            Some(Cow::Borrowed(text.as_bytes()))
-        })
+        Template::parse(template)
+            .expand(false, |insert| {
+                let text = match insert {
+                    Insert::Capture(number) => captures.get(*number)?,
+                    Insert::Condition(number) => captures.get(*number + 1)?,
+                    Insert::Request(Variable::Query) => "a=%20 b",
+                    Insert::Request(Variable::Header(name)) if name == "accept" => "text/html",
+                    Insert::Request(_) => return None,
+                };
+                Some(Cow::Borrowed(text.as_bytes()))
+            })
+            .expect("a host")
     }
 
     #[test]
@@ -180,14 +227,38 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_fixed_where_no_capture_comes_before_its_end() {
-        for good in ["https://e.org/$1", "https://e.org?$1", "https://e.org#$1", "https://e.org", "/$1"] {
-            assert!(Template::parse(good).has_fixed_host(), "{good}");
+    fn nothing_that_is_put_in_chooses_the_host() {
+        for good in [
+            "https://e.org/$1",
+            "https://e.org?$1",
+            "https://e.org#$1",
+            "https://e.org",
+            "/$1",
+            "https://$1.e.org/",
+            "https://a.$1.e.org",
+            "https://$1-x$2.e.org/$3",
+        ] {
+            assert!(Template::parse(good).has_bound_host(), "{good}");
         }
-        for bad in
-            ["https://e.org$1", "https://$1.e.org/", "$1://e.org/", "$0", "https:/$1", "https://${c1}.e.org/"]
-        {
-            assert!(!Template::parse(bad).has_fixed_host(), "{bad}");
+        for bad in [
+            "https://e.org$1",
+            "$1://e.org/",
+            "$0",
+            "https:/$1",
+            "https://${c1}.org/",
+            "https://$1/.e.org/",
+            "https://u@$1.e.org/",
+            "https://x$1e.org/",
+            "https://$1..org/",
+            "https://e.org:$1/",
+        ] {
+            assert!(!Template::parse(bad).has_bound_host(), "{bad}");
+        }
+        let template = Template::parse("https://$1.e.org/$1");
+        let of = |text: &'static str| template.expand(false, |_| Some(Cow::Borrowed(text.as_bytes())));
+        assert_eq!(of("paris").as_deref(), Some("https://paris.e.org/paris"));
+        for evil in ["evil.example/", "evil.example#", "u@evil.example", "evil:80", "a%2F", "", "\u{e9}"] {
+            assert_eq!(of(evil), None, "{evil}");
         }
     }
 
@@ -196,7 +267,7 @@ mod tests {
         fn an_escaped_text_stands_for_itself(text in "[ -~]{0,40}") {
             let template = Template::parse(&text.replace('$', "$$"));
             prop_assert_eq!(template.highest(), None);
-            prop_assert_eq!(template.expand(|_| None), text);
+            prop_assert_eq!(template.expand(false, |_| None), Some(text));
         }
     }
 }

@@ -3,6 +3,7 @@
 mod changes;
 mod concurrency;
 mod domains;
+mod htaccess;
 mod import;
 mod names;
 mod obo;

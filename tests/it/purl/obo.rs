@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use resolute::db::quota::Defaults;
 use resolute::purl::import::obo::run::{CatchAll, Import, ImportError, Report, Source};
+use resolute::purl::import::rule_files::{DomainError, Ground};
 use resolute::purl::target::OwnAddress;
 
 use super::Registry;
@@ -75,16 +76,16 @@ async fn import_as(
     let (clock, quotas) = (&app.app.clock, Defaults::from(&app.app.config.quotas));
     let tenant_id = app.tenant(slug).await.id;
     let catch_all = CatchAll::Keep;
-    Import { db: app.db(), clock, own: &own, tenant_id, quotas, catch_all, dry_run }.files(sources).await
+    let ground = Ground { db: app.db(), clock, own: &own, tenant_id, quotas, dry_run };
+    Import { ground, catch_all }.files(sources).await
 }
 
 async fn import_with(app: &TestApp, catch_all: CatchAll) -> Result<Report, ImportError> {
     let own = OwnAddress::new("https://purl.example.org");
     let (clock, quotas) = (&app.app.clock, Defaults::from(&app.app.config.quotas));
     let tenant_id = app.tenant("acme").await.id;
-    Import { db: app.db(), clock, own: &own, tenant_id, quotas, catch_all, dry_run: false }
-        .files(&all())
-        .await
+    let ground = Ground { db: app.db(), clock, own: &own, tenant_id, quotas, dry_run: false };
+    Import { ground, catch_all }.files(&all()).await
 }
 
 async fn import(app: &TestApp, sources: &[Source]) -> Report {
@@ -246,7 +247,7 @@ entries:
         assert!(matches!(refused, Err(ImportError::Faults(_))), "{text:?}: {refused:?}");
     }
     let refused = import_as(&app, "other", &all(), false).await;
-    assert!(matches!(refused, Err(ImportError::NotOwner)), "{refused:?}");
+    assert!(matches!(refused, Err(ImportError::Domain(DomainError::NotOwner(_)))), "{refused:?}");
     let dry =
         import_as(&app, "acme", &[source("new", &XYZ.replace("xyz", "new"))], true).await.expect("checked");
     assert!(dry.changed, "a dry run says what would be");

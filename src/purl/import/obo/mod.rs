@@ -47,7 +47,7 @@ fn catch_all(target: &str) -> Rule {
     };
     let origin = Origin { file: NO_FILE.to_owned(), part: part::CATCH_ALL.to_owned(), key: String::new() };
     let action = Action::Redirect(Status::FOUND, target.to_owned());
-    Rule { pattern, conditions: Vec::new(), action, go_on: false, query: None, origin: Some(origin) }
+    Rule { origin: Some(origin), ..Rule::new(pattern, action) }
 }
 
 /// A rule and the line that it comes from; none of those that no line states by itself.
@@ -66,7 +66,7 @@ fn rules(document: &Document) -> Vec<Drawn> {
             Origin { file: document.name.clone(), part: part.to_owned(), key: document.idspace.clone() };
         let action = Action::Redirect(status, target);
         rules.push(Drawn {
-            rule: Rule { pattern, conditions, action, go_on: false, query: None, origin: Some(origin) },
+            rule: Rule { conditions, origin: Some(origin), ..Rule::new(pattern, action) },
             line,
         });
     };

@@ -5,17 +5,13 @@ use std::collections::HashSet;
 
 use super::document::{self, Check, Document};
 use super::{DOMAIN, Drawn, NO_FILE, catch_all, merge, rules};
-use crate::clock::Clock;
+use crate::db;
 use crate::db::audit::Actor;
-use crate::db::quota::Defaults;
-use crate::db::{self, Db};
 use crate::purl::domain_path::DomainPath;
-use crate::purl::model::{Domain, Policies, QueryPolicy, TrailingSlash};
-use crate::purl::rules::Creator;
+use crate::purl::import::rule_files::{DomainError, Finding, Ground};
+use crate::purl::model::{Domain, QueryPolicy};
 use crate::purl::ruleset::{Fault, MAX_RULES, Outcome, Program, Request, Rule};
-use crate::purl::store::domains::{self, CreateError, NewDomain};
 use crate::purl::store::rule_sets;
-use crate::purl::target::OwnAddress;
 
 /// A file, read.
 #[derive(Debug, Clone)]
@@ -24,17 +20,6 @@ pub struct Source {
     pub file: String,
     /// Its text.
     pub text: String,
-}
-
-/// Something about a line of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The file.
-    pub file: String,
-    /// The line, from 1; none where it is about what no line states by itself.
-    pub line: Option<usize>,
-    /// What is wrong, or odd.
-    pub detail: String,
 }
 
 /// What came of it.
@@ -60,12 +45,9 @@ pub enum ImportError {
     /// Files are wrong; every fault of all of them.
     #[error("{} faults; nothing was imported", .0.len())]
     Faults(Vec<Finding>),
-    /// The domain is somebody else's.
-    #[error("the domain `{DOMAIN}` belongs to another tenant")]
-    NotOwner,
-    /// The domain could not be made.
-    #[error("the domain `{DOMAIN}` could not be made: {0}")]
-    Domain(#[from] CreateError),
+    /// There is no domain to import into.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
     /// The database.
     #[error(transparent)]
     Db(#[from] db::Error),
@@ -73,20 +55,10 @@ pub enum ImportError {
 
 /// An import that is to be done.
 pub struct Import<'a> {
-    /// The database.
-    pub db: &'a Db,
-    /// The time.
-    pub clock: &'a Clock,
-    /// The address of this server.
-    pub own: &'a OwnAddress,
-    /// Whose domain it is.
-    pub tenant_id: i64,
-    /// What tenants may have that have no quotas of their own.
-    pub quotas: Defaults,
+    /// Where to.
+    pub ground: Ground<'a>,
     /// What becomes of paths that nothing answers.
     pub catch_all: CatchAll,
-    /// Check only.
-    pub dry_run: bool,
 }
 
 /// What becomes of the paths of the domain that nothing answers.
@@ -112,13 +84,9 @@ impl Import<'_> {
     pub async fn files(&self, sources: &[Source]) -> Result<Report, ImportError> {
         let (drafts, warnings) = self.draft(sources).map_err(ImportError::Faults)?;
         let last = self.last_rule().map_err(ImportError::Faults)?;
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.ground.db.begin().await?;
         let path = DomainPath::from_stored(DOMAIN.to_owned());
-        let (domain, made_domain) = match domains::lock_domain_at(&mut tx, &path).await? {
-            Some(domain) if domain.owner_tenant_id != self.tenant_id => return Err(ImportError::NotOwner),
-            Some(domain) => (domain, false),
-            None => (self.make_domain(&mut tx, path).await?, true),
-        };
+        let (domain, made_domain) = self.ground.domain(&mut tx, &path).await?;
         let current = rule_sets::find_rules(&mut tx, &domain).await?;
         let mut names: HashSet<&str> = drafts.iter().map(|draft| draft.document.name.as_str()).collect();
         let mut imported: Vec<Rule> =
@@ -130,10 +98,11 @@ impl Import<'_> {
         let merged = merge(&current, &names, imported);
         let checks = check(&drafts, &domain, &merged).map_err(ImportError::Faults)?;
         let changed = merged != current;
-        if changed && !self.dry_run {
-            rule_sets::replace_rules(&mut tx, Actor::CommandLine, &domain, &merged, self.clock.now()).await?;
+        if changed && !self.ground.dry_run {
+            rule_sets::replace_rules(&mut tx, Actor::CommandLine, &domain, &merged, self.ground.clock.now())
+                .await?;
         }
-        if self.dry_run {
+        if self.ground.dry_run {
             tx.rollback().await.map_err(db::Error::from)?;
         } else {
             db::commit(tx).await?;
@@ -179,35 +148,12 @@ impl Import<'_> {
     fn compile(&self, drawn: &[Drawn]) -> Vec<(Option<usize>, String)> {
         let path = DomainPath::from_stored(DOMAIN.to_owned());
         let rules = drawn.iter().map(|drawn| drawn.rule.clone()).collect();
-        let faults = Program::compile(rules, &path, Some(self.own)).err().unwrap_or_default();
+        let faults = Program::compile(rules, &path, Some(self.ground.own)).err().unwrap_or_default();
         let line = |fault: &Fault| {
             let place = fault.pointer.split('/').nth(2)?.parse::<usize>().ok()?;
             drawn.get(place)?.line
         };
         faults.iter().map(|fault| (line(fault), fault.detail.clone())).collect()
-    }
-
-    async fn make_domain(
-        &self,
-        connection: &mut sqlx::PgConnection,
-        path: DomainPath,
-    ) -> Result<Domain, ImportError> {
-        let policies = Policies {
-            trailing_slash: TrailingSlash::Strict,
-            query: QueryPolicy::Forward,
-            ..Policies::default()
-        };
-        let creator = Creator::CommandLine { tenant_id: self.tenant_id };
-        let new = NewDomain {
-            path,
-            tenant_id: self.tenant_id,
-            case_insensitive: false,
-            policies,
-            shadow: false,
-            created_by: None,
-            created_at: self.clock.now(),
-        };
-        Ok(domains::insert_domain(connection, creator, &new, &self.quotas).await?)
     }
 }
 

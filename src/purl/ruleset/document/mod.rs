@@ -70,8 +70,12 @@ fn written(rule: &Rule) -> Value {
             fields.insert("leave".to_owned(), true.into());
         }
     }
-    if rule.go_on {
-        fields.insert("go_on".to_owned(), true.into());
+    for (name, flag) in
+        [("go_on", rule.go_on), ("untouched", rule.untouched), ("raw_captures", rule.raw_captures)]
+    {
+        if flag {
+            fields.insert(name.to_owned(), true.into());
+        }
     }
     if let Some(query) = rule.query {
         fields.insert("query".to_owned(), query.as_str().into());

@@ -50,6 +50,8 @@ impl<'f> Reader<'f> {
             "rewrite",
             "leave",
             "go_on",
+            "untouched",
+            "raw_captures",
             "query",
             "origin",
         ];
@@ -68,12 +70,19 @@ impl<'f> Reader<'f> {
         if go_on == Some(true) && matches!(action, Some(Action::Refuse(_) | Action::Leave)) {
             self.fault("/go_on", "belongs to rules with a target or a rewrite");
         }
+        let untouched = self.flag(fields, "untouched");
+        let raw_captures = self.flag(fields, "raw_captures");
+        if raw_captures == Some(true) && !matches!(action, None | Some(Action::Redirect(..))) {
+            self.fault("/raw_captures", "belongs to rules with a target");
+        }
         let origin = fields.get("origin").map(|value| self.origin(value));
         Some(Rule {
             pattern: pattern?,
             conditions: conditions?,
             action: action?,
             go_on: go_on?,
+            untouched: untouched?,
+            raw_captures: raw_captures?,
             query: query.map_or(Some(None), |query| query.map(Some))?,
             origin: origin.map_or(Some(None), |origin| origin.map(Some))?,
         })

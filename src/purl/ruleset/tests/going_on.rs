@@ -65,6 +65,12 @@ fn a_rule_that_goes_on_leaves_its_address_to_those_after_it() {
         {"prefix": "", "target": "https://e.org/rest"},
     ]);
     assert_eq!(location(&stopped, "/obo/ab").as_deref(), Some("https://e.org/b"));
+    let rest = json!([
+        {"prefix": "a", "target": "https://e.org/", "go_on": true},
+        {"regex": "", "target": "https://e.org/rest", "untouched": true},
+    ]);
+    assert_eq!(location(&rest, "/obo/ab").as_deref(), Some("https://e.org/b"));
+    assert_eq!(location(&rest, "/obo/b").as_deref(), Some("https://e.org/rest"));
     let left = json!([{"prefix": "a", "leave": true}, {"prefix": "", "target": "https://e.org/rest"}]);
     assert_eq!(location(&left, "/obo/ab"), None);
 }

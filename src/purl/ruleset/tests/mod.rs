@@ -165,7 +165,7 @@ fn what_cannot_be_compiled_is_refused_with_the_byte() {
     let fault = detail(json!({"regex": "(a{1000}){1000}", "target": "https://e.org/"}));
     assert!(fault.detail.contains("too large"), "{fault:?}");
     for target in
-        ["https://$1.e.org/", "$1", "https://e.org/$2", "javascript:$1", "https://purl.example/$1", "//$1"]
+        ["https://$1.org/", "$1", "https://e.org/$2", "javascript:$1", "https://purl.example/$1", "//$1"]
     {
         let fault = detail(json!({"regex": "^(a)$", "target": target}));
         assert_eq!(fault.pointer, "/rules/0/target", "{target}");

@@ -58,6 +58,8 @@ fn arbitrary_rules() -> impl Strategy<Value = Vec<Rule>> {
                 pattern: Pattern { kind, text, on, ignore_case, merge_tail },
                 conditions,
                 go_on: go_on && matches!(action, Action::Redirect(..) | Action::Rewrite(_)),
+                untouched: ignore_case,
+                raw_captures: go_on && matches!(action, Action::Redirect(..)),
                 action,
                 query,
                 origin,
@@ -97,16 +99,57 @@ proptest! {
     fn whatever_is_asked_no_location_leaves_its_host_or_has_a_control_character(
         path in "/obo/(\\PC|[\\x00-\\x7f]|%[0-9a-f]{2}){0,30}",
         query in proptest::option::of("(\\PC|[\\x00-\\x7f]){0,20}"),
+        raw_captures: bool, go_on: bool,
     ) {
         let rules = json!([
+            {"regex": "^h(.*)/(.*)$", "target": "https://$1.e.org/$2", "raw_captures": raw_captures},
+            {"regex": "^o(.*)$", "target": "/$1", "raw_captures": raw_captures, "go_on": go_on},
+            {"regex": "^w(.*)$", "rewrite": "/$1?$1", "go_on": go_on},
             {"prefix": "a", "target": "https://e.org"},
-            {"regex": "^(.)(.*)$", "target": "https://e.org/$2$1"},
+            {"regex": "^(.)(.*)$", "target": "https://e.org/$2$1?${name}${request_line}", "raw_captures": raw_captures},
             {"prefix": "", "target": "https://e.org/x"},
         ]);
-        if let Some(location) = answer_with(&rules, &path, query.as_deref(), &[]).and_then(|answer| answer.location) {
-            prop_assert!(location.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{}", location);
-            let rest = location.strip_prefix("https://e.org").expect("the host");
-            prop_assert!(rest.is_empty() || rest.starts_with(['/', '?', '#']), "{}", location);
+        let program = program(&rules).expect("good rules");
+        let request = Request { path: &path, query: query.as_deref(), header: &|_| Vec::new() };
+        let location = match program.answer(&request, QueryPolicy::Forward) {
+            Some(Outcome::Answered(answer)) => answer.location,
+            Some(Outcome::Again(again)) => Some(again.path),
+            None => None,
+        };
+        if let Some(location) = location {
+            prop_assert!(location.bytes().all(|byte| (0x20..=0x7e).contains(&byte)), "{}", location);
+            prop_assert!(raw_captures || !location.contains(' '), "{}", location);
+            prop_assert!(!location.starts_with("//") && !location.starts_with("/\\"), "{}", location);
+            if !location.starts_with('/') {
+                let url = url::Url::parse(&location).expect("an address");
+                let host = url.host_str().unwrap_or_default();
+                prop_assert!(host == "e.org" || host.ends_with(".e.org"), "{}", location);
+                prop_assert_eq!(url.username(), "");
+                prop_assert_eq!(url.port(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn no_rules_and_no_request_make_it_panic_or_lead_to_another_server(
+        rules in arbitrary_rules(),
+        path in "/(obo/?)?(\\PC|[\\x00-\\x7f]|%[0-9a-f]{2}|/|[.]){0,12}",
+        query in proptest::option::of("\\PC{0,6}"),
+    ) {
+        let domain = DomainPath::parse("obo").expect("a domain");
+        let Ok(program) = Program::compile(rules, &domain, Some(&OwnAddress::new("https://purl.example"))) else {
+            return Ok(());
+        };
+        let request = Request { path: &path, query: query.as_deref(), header: &|_| b"text/html".to_vec() };
+        match program.answer(&request, QueryPolicy::Merge) {
+            Some(Outcome::Answered(Answer { location: Some(location), .. })) => {
+                prop_assert!(location.bytes().all(|byte| !byte.is_ascii_control()), "{}", location);
+                prop_assert!(location.starts_with("https://e.org"), "{}", location);
+            }
+            Some(Outcome::Again(again)) => {
+                prop_assert!(again.path.starts_with('/') && !again.path.starts_with("//"), "{}", again.path);
+            }
+            _ => {}
         }
     }
 }
