@@ -118,7 +118,7 @@ mod tests {
     use time::macros::datetime;
 
     use super::*;
-    use crate::purl::model::TOMBSTONE;
+    use crate::purl::model::{Kind, TOMBSTONE};
 
     const NOW: OffsetDateTime = datetime!(2026-05-01 12:00 UTC);
 
@@ -129,7 +129,7 @@ mod tests {
             name: "n".into(),
             revision: 1,
             status,
-            is_partial: false,
+            kind: Kind::Plain,
             target: Some("https://e.org/".into()),
             valid_until,
             tombstone_reason: None,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
-use super::model::QueryPolicy;
+use super::model::{Kind, QueryPolicy};
 use super::raw_path::Tail;
 
 /// Bytes that a header may not carry as they are: controls, blank, DEL. Bytes above ASCII, which some
@@ -18,17 +18,17 @@ pub fn exact(target: &str, query: Option<&str>, policy: QueryPolicy) -> String {
     with_query(target.to_owned(), query, policy)
 }
 
-/// The address for a prefix: the target, then the tail as it was sent.
+/// The address for a prefix: the target, then the tail as it was sent, or as the kind of the name rearranges it.
 ///
 /// A slash that belongs to the tail is not doubled where the target ends in a character that already
 /// awaits more (`/ # ? = &`): `ns` to `https://e.org/ns#` answers `/ns/Thing` with `https://e.org/ns#Thing`.
-pub fn partial(target: &str, tail: Tail<'_>, query: Option<&str>, policy: QueryPolicy) -> String {
+pub fn partial(target: &str, kind: Kind, tail: Tail<'_>, query: Option<&str>, policy: QueryPolicy) -> String {
     let mut location = target.to_owned();
     let awaits_more = target.ends_with(['/', '#', '?', '=', '&']);
     if is_bare_authority(target) || (tail.own_slash && !awaits_more) {
         location.push('/');
     }
-    location.push_str(&header_safe(tail.raw));
+    location.push_str(&header_safe(&kind.tail(tail.raw)));
     with_query(location, query, policy)
 }
 
@@ -90,18 +90,18 @@ mod tests {
     use QueryPolicy::{Drop, Forward, Merge};
 
     fn under(target: &str, raw: &str) -> String {
-        partial(target, Tail { raw, own_slash: false }, None, Forward)
+        partial(target, Kind::Partial, Tail { raw, own_slash: false }, None, Forward)
     }
 
     fn behind(target: &str, raw: &str) -> String {
-        partial(target, Tail { raw, own_slash: true }, None, Forward)
+        partial(target, Kind::Partial, Tail { raw, own_slash: true }, None, Forward)
     }
 
     #[test]
     fn the_tail_follows_the_target_as_it_was_sent() {
         let tail = Tail { raw: "foo/bar", own_slash: false };
         assert_eq!(
-            partial("http://example.com/t/", tail, Some("x=1"), Forward),
+            partial("http://example.com/t/", Kind::Partial, tail, Some("x=1"), Forward),
             "http://example.com/t/foo/bar?x=1"
         );
         for raw in ["https%3A%2F%2Fw3id.org%2Fx", "a%23b%3Fc+d", "x%0d%0aSet-Cookie:a", "//x", "%E9", "100%"]
@@ -157,7 +157,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_printable_tail_arrives_unchanged(raw in "[!-~]{0,40}", own_slash: bool) {
-            let location = partial("http://e.org/t/", Tail { raw: &raw, own_slash }, None, Forward);
+            let location = partial("http://e.org/t/", Kind::Partial, Tail { raw: &raw, own_slash }, None, Forward);
             prop_assert_eq!(location, format!("http://e.org/t/{raw}"));
         }
 
@@ -166,8 +166,9 @@ mod tests {
             target in "https?://e[.]org(/[!-~]{0,9})?", raw in "\\PC{0,9}[\\x00-\\x20]?\\PC{0,9}",
             query in proptest::option::of("[^#]{0,20}"), own_slash: bool,
             policy in prop_oneof![Just(Drop), Just(Forward), Just(Merge)],
+            kind in proptest::sample::select(&Kind::ALL[..]),
         ) {
-            let location = partial(&target, Tail { raw: &raw, own_slash }, query.as_deref(), policy);
+            let location = partial(&target, kind, Tail { raw: &raw, own_slash }, query.as_deref(), policy);
             prop_assert!(location.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
             let (_, rest) = location.split_once("://").unwrap();
             prop_assert_eq!(rest.split(['/', '?', '#']).next().unwrap(), "e.org");

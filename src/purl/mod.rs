@@ -6,6 +6,7 @@ pub mod api;
 pub mod directory;
 pub mod domain_path;
 pub mod import;
+pub mod kind;
 pub mod known;
 pub mod location;
 pub mod lookup;

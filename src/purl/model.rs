@@ -8,11 +8,13 @@ use time::OffsetDateTime;
 use super::domain_path::DomainPath;
 use super::name;
 
+pub use super::kind::Kind;
+
 /// A word that is none of those a setting knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be one of {allowed}")]
 pub struct UnknownWord {
-    allowed: &'static str,
+    pub(super) allowed: &'static str,
 }
 
 /// What happens to a final slash that a name does not have, or lacks.
@@ -194,8 +196,8 @@ pub struct Purl {
     pub revision: i64,
     /// 301, 302, 303, 307, 308, 404 or [`TOMBSTONE`].
     pub status: u16,
-    /// Whether it answers for everything below it, too.
-    pub is_partial: bool,
+    /// Whether it answers for everything below it, too, and with which address.
+    pub kind: Kind,
     /// Where it points; of a tombstone: where it last pointed.
     pub target: Option<String>,
     /// When it expires.

@@ -4,7 +4,7 @@
 use tokio_postgres::Row;
 
 use super::domain_path::DomainPath;
-use super::model::{Domain, Policies, Purl, QueryPolicy, Status, TrailingSlash};
+use super::model::{Domain, Kind, Policies, Purl, QueryPolicy, Status, TrailingSlash};
 use crate::db;
 
 /// What the schema rules out and was read all the same.
@@ -47,6 +47,11 @@ pub fn status(purl_id: i64, column: i16) -> Result<u16, Impossible> {
     u16::try_from(column).map_err(|_| Impossible { table: "purls", column: "status", row: purl_id })
 }
 
+/// The kind of a name from its column.
+pub fn kind(purl_id: i64, column: Option<&str>) -> Result<Kind, Impossible> {
+    Kind::from_stored(column).map_err(|_| Impossible { table: "purls", column: "kind", row: purl_id })
+}
+
 /// A domain from the columns of `domains` and `domain_state`; `domain_updated_at` is the latter's.
 pub fn domain(row: &Row) -> Result<Domain, db::Error> {
     let domain_id = row.try_get("domain_id")?;
@@ -80,7 +85,7 @@ pub fn purl(row: &Row) -> Result<Purl, db::Error> {
         name: row.try_get("name")?,
         revision: row.try_get("revision")?,
         status: status(purl_id, row.try_get("status")?)?,
-        is_partial: row.try_get("is_partial")?,
+        kind: kind(purl_id, row.try_get("kind")?)?,
         target: row.try_get("target")?,
         valid_until: row.try_get("valid_until")?,
         tombstone_reason: row.try_get("tombstone_reason")?,

@@ -50,14 +50,14 @@ pub fn choose<'r, 'p, P: Borrow<Purl>>(
             let other = asked.strip_suffix('/').map_or_else(|| format!("{asked}/"), str::to_owned);
             // `p/` asked of the partial name `p` is the prefix with an empty tail, so it is left to the prefixes.
             let is_other =
-                |purl: &&'p Purl| purl.name_key == other && !(purl.is_partial && asked.ends_with('/'));
+                |purl: &&'p Purl| purl.name_key == other && !(purl.kind.is_prefix() && asked.ends_with('/'));
             if let Some(purl) = rows().find(is_other) {
                 return Some(Match::Exact(purl));
             }
         }
     }
     let prefixes = || {
-        rows().filter(|purl| purl.is_partial).filter_map(|purl| {
+        rows().filter(|purl| purl.kind.is_prefix()).filter_map(|purl| {
             let end = start + purl.name_key.len();
             let tail = request.tail(end)?;
             (domain.fold(request.decoded(start, end)?) == purl.name_key).then_some(())?;
@@ -167,7 +167,7 @@ mod tests {
     use time::macros::datetime;
 
     use super::*;
-    use crate::purl::model::{Policies, TOMBSTONE};
+    use crate::purl::model::{Kind, Policies, TOMBSTONE};
 
     const NOW: OffsetDateTime = datetime!(2026-05-01 12:00 UTC);
 
@@ -187,14 +187,14 @@ mod tests {
         }
     }
 
-    fn purl(name: &str, status: u16, is_partial: bool) -> Purl {
+    fn purl(name: &str, status: u16, is_prefix: bool) -> Purl {
         Purl {
             purl_id: 1,
             name_key: name.to_owned(),
             name: name.to_owned(),
             revision: 1,
             status,
-            is_partial,
+            kind: if is_prefix { Kind::Partial } else { Kind::Plain },
             target: Some("http://e.org/".to_owned()),
             valid_until: None,
             tombstone_reason: None,

@@ -16,7 +16,7 @@ use crate::purl::store::revisions::{REVISIONS, Revision, list_revisions};
 struct Item {
     revision: i64,
     status: u16,
-    partial: bool,
+    kind: &'static str,
     target: Option<String>,
     #[serde(with = "time::serde::rfc3339::option")]
     valid_until: Option<OffsetDateTime>,
@@ -34,7 +34,7 @@ impl From<Revision> for Item {
         Self {
             revision: state.revision,
             status: state.status,
-            partial: state.is_partial,
+            kind: state.kind.as_str(),
             target: state.target,
             valid_until: state.valid_until,
             reason: state.tombstone_reason,

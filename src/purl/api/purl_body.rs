@@ -11,7 +11,7 @@ use super::Purls;
 use crate::http::body::{Faulty, Fields};
 use crate::http::{etag, fields};
 use crate::ids;
-use crate::purl::model::{Domain, Purl, Status};
+use crate::purl::model::{Domain, Kind, Purl, Status};
 use crate::purl::raw_path;
 use crate::purl::target::{OwnAddress, Target};
 
@@ -25,7 +25,7 @@ pub struct Body {
     url: String,
     state: &'static str,
     status: u16,
-    partial: bool,
+    kind: &'static str,
     target: Option<String>,
     #[serde(with = "time::serde::rfc3339::option")]
     valid_until: Option<OffsetDateTime>,
@@ -48,7 +48,7 @@ impl Body {
             state: purl.state(state.clock.now()).as_str(),
             name: purl.name,
             status: purl.status,
-            partial: purl.is_partial,
+            kind: purl.kind.as_str(),
             target: purl.target,
             valid_until: purl.valid_until,
             reason: purl.tombstone_reason,
@@ -80,7 +80,7 @@ pub struct Answer {
     /// Absent: the domain's default.
     pub status: Option<Status>,
     /// Whether it answers for everything below it.
-    pub is_partial: bool,
+    pub kind: Kind,
     /// Where it points; absent only with status 404.
     pub target: Option<Target>,
     /// When it expires.
@@ -90,7 +90,7 @@ pub struct Answer {
 /// The fields of an [`Answer`], read and not yet known to be right.
 pub struct AnswerFields {
     status: Result<Option<Status>, Faulty>,
-    is_partial: Result<Option<bool>, Faulty>,
+    kind: Result<Option<Kind>, Faulty>,
     target: Result<Option<Target>, Faulty>,
     valid_until: Result<Option<OffsetDateTime>, Faulty>,
 }
@@ -106,7 +106,7 @@ impl AnswerFields {
         }
         Self {
             status,
-            is_partial: body.optional("partial", fields::boolean),
+            kind: body.optional("kind", kind),
             target,
             valid_until: body.optional("valid_until", fields::instant),
         }
@@ -116,7 +116,7 @@ impl AnswerFields {
     pub fn done(self) -> Result<Answer, Faulty> {
         Ok(Answer {
             status: self.status?,
-            is_partial: self.is_partial?.unwrap_or(false),
+            kind: self.kind?.unwrap_or(Kind::Plain),
             target: self.target?,
             valid_until: self.valid_until?,
         })
@@ -126,6 +126,10 @@ impl AnswerFields {
 /// A target, or the reason why it is none.
 pub fn target(value: &Value, own: &OwnAddress) -> Result<Target, String> {
     Target::parse(fields::string(value)?, own).map_err(|fault| fault.to_string())
+}
+
+fn kind(value: &Value) -> Result<Kind, String> {
+    Kind::parse(fields::string(value)?).map_err(|error| error.to_string())
 }
 
 fn status(value: &Value) -> Result<Status, String> {

@@ -72,7 +72,7 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
         let new = NewPurl {
             name: name.clone(),
             status: answer.status.unwrap_or(domain.policies.default_status),
-            is_partial: answer.is_partial,
+            kind: answer.kind,
             target: answer.target.clone(),
             valid_until: answer.valid_until,
         };

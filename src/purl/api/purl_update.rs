@@ -30,7 +30,7 @@ pub async fn update(
     let answer = answer.done()?;
     change(&state, &caller, &uri, &if_match, |domain| NewState::Live {
         status: answer.status.unwrap_or(domain.policies.default_status),
-        is_partial: answer.is_partial,
+        kind: answer.kind,
         target: answer.target.clone(),
         valid_until: answer.valid_until,
     })

@@ -160,7 +160,7 @@ fn redirect(
     let policy = domain.policies.query;
     let location = match matched {
         Match::Exact(_) => location::exact(target, query, policy),
-        Match::Prefix(_, tail) => location::partial(target, *tail, query, policy),
+        Match::Prefix(_, tail) => location::partial(target, purl.kind, *tail, query, policy),
     };
     let location =
         HeaderValue::try_from(location).map_err(|_| broken("a target that no header can carry"))?;

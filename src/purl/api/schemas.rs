@@ -6,7 +6,7 @@ use crate::http::describe::Schema;
 use crate::http::schema::{
     about, body, boolean, id, instant, integer, nullable, object, page, reference, string, text, uuid, words,
 };
-use crate::purl::model::State;
+use crate::purl::model::{Kind, State};
 
 /// A domain.
 pub const DOMAIN: Schema = Schema::new("Domain", || {
@@ -52,7 +52,7 @@ pub const PURL: Schema = Schema::new("Purl", || {
         "url": string(),
         "state": state(),
         "status": shown_status(),
-        "partial": boolean(),
+        "kind": kind(),
         "target": nullable(string()),
         "valid_until": nullable(instant()),
         "reason": nullable(string()),
@@ -91,7 +91,7 @@ pub const REVISION_PAGE: Schema = Schema::new("RevisionPage", || {
     page(object(json!({
         "revision": integer(1, None),
         "status": shown_status(),
-        "partial": boolean(),
+        "kind": kind(),
         "target": nullable(string()),
         "valid_until": nullable(instant()),
         "reason": nullable(string()),
@@ -113,13 +113,20 @@ pub fn state() -> Value {
     words(&State::ALL.map(State::as_str))
 }
 
+fn kind() -> Value {
+    words(&Kind::ALL.map(Kind::as_str))
+}
+
 fn answer_members() -> Value {
     json!({
         "status": about(
             nullable(json!({"type": "integer", "enum": [301, 302, 303, 307, 308, 404]})),
             "Default: that of the domain. 404: it exists and answers nothing for now.",
         ),
-        "partial": about(nullable(boolean()), "Whether it answers for everything below it."),
+        "kind": about(
+            nullable(kind()),
+            "Default: `plain`. The others answer for everything below the name, too: the tail is put behind the target as it is, or with its extension appended, ignored or replaced.",
+        ),
         "target": about(nullable(target()), "Required, except with status 404."),
         "valid_until": nullable(instant()),
     })

@@ -344,7 +344,7 @@ async fn list_shadowed(
     let names = sqlx::query_scalar!(
         "SELECT name FROM purls
          WHERE tenant_id = $1 AND domain_id = $2
-           AND (name_key = $3 OR (name_key >= $3 || '/' AND name_key < $3 || '0') OR (name_key = ANY ($4) AND is_partial))
+           AND (name_key = $3 OR (name_key >= $3 || '/' AND name_key < $3 || '0') OR (name_key = ANY ($4) AND kind IS NOT NULL))
          ORDER BY name_key LIMIT $5",
         above.home_tenant_id,
         above.domain_id,

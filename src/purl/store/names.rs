@@ -14,7 +14,7 @@ pub(super) struct NameRow {
     pub(super) name: String,
     pub(super) revision: i64,
     pub(super) status: i16,
-    pub(super) is_partial: bool,
+    pub(super) kind: Option<String>,
     pub(super) target: Option<String>,
     pub(super) valid_until: Option<OffsetDateTime>,
     pub(super) tombstone_reason: Option<String>,
@@ -33,7 +33,7 @@ impl TryFrom<NameRow> for Purl {
             name: found.name,
             revision: found.revision,
             status: row::status(found.purl_id, found.status)?,
-            is_partial: found.is_partial,
+            kind: row::kind(found.purl_id, found.kind.as_deref())?,
             target: found.target,
             valid_until: found.valid_until,
             tombstone_reason: found.tombstone_reason,
@@ -48,7 +48,7 @@ impl TryFrom<NameRow> for Purl {
 pub async fn find_purl(pool: &PgPool, domain: &Domain, name_key: &str) -> Result<Option<Purl>, db::Error> {
     let found = sqlx::query_as!(
         NameRow,
-        "SELECT purl_id, name_key, name, revision, status, is_partial, target, valid_until, tombstone_reason,
+        "SELECT purl_id, name_key, name, revision, status, kind, target, valid_until, tombstone_reason,
                 successor, created_at, updated_at
          FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3",
         domain.home_tenant_id,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::db;
 use crate::db::keyset::{Listing, Page, Seek, Window};
-use crate::purl::model::Domain;
+use crate::purl::model::{Domain, Kind};
 use crate::purl::row;
 
 /// The newest first.
@@ -21,7 +21,7 @@ pub struct Revision {
     /// 301, 302, 303, 307, 308, 404 or 410.
     pub status: u16,
     /// Whether it answered for everything below it.
-    pub is_partial: bool,
+    pub kind: Kind,
     /// Where it pointed.
     pub target: Option<String>,
     /// When it was to expire.
@@ -41,7 +41,7 @@ pub struct Revision {
 struct RevisionRow {
     revision: i64,
     status: i16,
-    is_partial: bool,
+    kind: Option<String>,
     target: Option<String>,
     valid_until: Option<OffsetDateTime>,
     tombstone_reason: Option<String>,
@@ -58,7 +58,7 @@ impl TryFrom<RevisionRow> for Revision {
         Ok(Self {
             revision: found.revision,
             status: row::status(found.revision, found.status)?,
-            is_partial: found.is_partial,
+            kind: row::kind(found.revision, found.kind.as_deref())?,
             target: found.target,
             valid_until: found.valid_until,
             tombstone_reason: found.tombstone_reason,
@@ -100,7 +100,7 @@ async fn find_current(
 ) -> Result<Option<RevisionRow>, sqlx::Error> {
     sqlx::query_as!(
         RevisionRow,
-        r#"SELECT revision, status, is_partial, target, valid_until, tombstone_reason, successor,
+        r#"SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
                   updated_at AS written_at, updated_by AS written_by, NULL::timestamptz AS superseded_at
            FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3"#,
         domain.home_tenant_id,
@@ -124,7 +124,7 @@ async fn list_superseded(
             sqlx::query_as!(
                 RevisionRow,
                 r#"/* list revisions */
-                   SELECT revision, status, is_partial, target, valid_until, tombstone_reason, successor,
+                   SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
                           written_at, written_by, superseded_at AS "superseded_at?"
                    FROM purl_revisions
                    WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision < $4 AND revision <= $5
@@ -143,7 +143,7 @@ async fn list_superseded(
             sqlx::query_as!(
                 RevisionRow,
                 r#"/* list revisions */
-                   SELECT revision, status, is_partial, target, valid_until, tombstone_reason, successor,
+                   SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
                           written_at, written_by, superseded_at AS "superseded_at?"
                    FROM purl_revisions
                    WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision < $4 AND revision > $5

@@ -15,7 +15,7 @@ use crate::db::statement::flight;
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN, notify};
 use crate::purl::known;
-use crate::purl::model::{Purl, Status, TOMBSTONE};
+use crate::purl::model::{Kind, Purl, Status, TOMBSTONE};
 use crate::purl::row;
 use crate::purl::target::Target;
 
@@ -44,7 +44,7 @@ pub enum NewState {
         /// How it answers.
         status: Status,
         /// Whether it answers for everything below it.
-        is_partial: bool,
+        kind: Kind,
         /// Where it points; only "temporarily gone" may do without.
         target: Option<Target>,
         /// When it expires.
@@ -202,7 +202,7 @@ struct Columns<'a> {
     keys: Vec<&'a str>,
     expected: Vec<Option<i64>>,
     statuses: Vec<i16>,
-    partial: Vec<bool>,
+    kinds: Vec<Option<&'static str>>,
     targets: Vec<Option<&'a str>>,
     hosts: Vec<Option<&'a str>>,
     until: Vec<Option<OffsetDateTime>>,
@@ -218,16 +218,16 @@ impl<'a> Columns<'a> {
         for change in changes {
             columns.keys.push(&change.name_key);
             columns.expected.push(change.expected);
-            let (code, is_partial, target, until, reason, successor) = match &change.to {
-                NewState::Live { status, is_partial, target, valid_until } => {
-                    (status.code(), *is_partial, target.as_ref(), *valid_until, None, None)
+            let (code, kind, target, until, reason, successor) = match &change.to {
+                NewState::Live { status, kind, target, valid_until } => {
+                    (status.code(), kind.stored(), target.as_ref(), *valid_until, None, None)
                 }
                 NewState::Withdrawn { reason, successor } => {
-                    (TOMBSTONE, false, None, None, reason.as_deref(), successor.as_ref())
+                    (TOMBSTONE, None, None, None, reason.as_deref(), successor.as_ref())
                 }
             };
             columns.statuses.push(smallint(code));
-            columns.partial.push(is_partial);
+            columns.kinds.push(kind);
             columns.targets.push(target.map(Target::as_str));
             columns.hosts.push(target.map(Target::host));
             columns.until.push(until);
@@ -251,7 +251,7 @@ impl<'a> Columns<'a> {
             &self.keys,
             &self.expected,
             &self.statuses,
-            &self.partial,
+            &self.kinds,
             &self.targets,
             &self.hosts,
             &self.until,

@@ -19,7 +19,7 @@ use crate::db::idempotency::{Key, Stored};
 use crate::db::statement::flight;
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN, Db};
-use crate::purl::model::{Purl, Status, TOMBSTONE};
+use crate::purl::model::{Kind, Purl, Status, TOMBSTONE};
 use crate::purl::name::Name;
 use crate::purl::target::Target;
 
@@ -34,7 +34,7 @@ pub struct NewPurl {
     /// How it answers.
     pub status: Status,
     /// Whether it answers for everything below it.
-    pub is_partial: bool,
+    pub kind: Kind,
     /// Where it points; only "temporarily gone" may do without.
     pub target: Option<Target>,
     /// When it expires.
@@ -272,14 +272,14 @@ async fn create_batch(
 impl Creation {
     /// The name as its row has it.
     fn made(&self, purl_id: i64) -> Purl {
-        let (NewPurl { name, status, is_partial, target, valid_until }, at) = (&self.new, as_stored(self.at));
+        let (NewPurl { name, status, kind, target, valid_until }, at) = (&self.new, as_stored(self.at));
         Purl {
             purl_id,
             name_key: self.name_key.clone(),
             name: name.as_str().to_owned(),
             revision: 1,
             status: status.code(),
-            is_partial: *is_partial,
+            kind: *kind,
             target: target.as_ref().map(|target| target.as_str().to_owned()),
             valid_until: valid_until.map(as_stored),
             tombstone_reason: None,
@@ -317,7 +317,7 @@ struct Columns<'a> {
     keys: Vec<&'a str>,
     names: Vec<&'a str>,
     statuses: Vec<i16>,
-    partial: Vec<bool>,
+    kinds: Vec<Option<&'static str>>,
     targets: Vec<Option<&'a str>>,
     hosts: Vec<Option<&'a str>>,
     until: Vec<Option<OffsetDateTime>>,
@@ -336,7 +336,7 @@ impl<'a> Columns<'a> {
             columns.keys.push(&item.name_key);
             columns.names.push(new.name.as_str());
             columns.statuses.push(smallint(new.status.code()));
-            columns.partial.push(new.is_partial);
+            columns.kinds.push(new.kind.stored());
             columns.targets.push(new.target.as_ref().map(Target::as_str));
             columns.hosts.push(new.target.as_ref().map(Target::host));
             columns.until.push(new.valid_until);
@@ -362,7 +362,7 @@ impl<'a> Columns<'a> {
             &self.keys,
             &self.names,
             &self.statuses,
-            &self.partial,
+            &self.kinds,
             &self.targets,
             &self.hosts,
             &self.until,

@@ -34,12 +34,12 @@ WITH guard AS MATERIALIZED (
          (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $16) AS most) q
     WHERE s.tenant_id = $1 AND s.domain_id = $2),
 inserted AS (
-    INSERT INTO purls (tenant_id, domain_id, name_key, name, status, is_partial, target, target_host,
+    INSERT INTO purls (tenant_id, domain_id, name_key, name, status, kind, target, target_host,
                        valid_until, created_at, created_by, updated_at, updated_by)
-    SELECT $1, $2, i.name_key, i.name, i.status, i.is_partial, i.target, i.target_host, i.valid_until, i.at, i.by, i.at, i.by
-    FROM unnest($4::text[], $5::text[], $6::smallint[], $7::boolean[], $8::text[], $9::text[], $10::timestamptz[],
+    SELECT $1, $2, i.name_key, i.name, i.status, i.kind, i.target, i.target_host, i.valid_until, i.at, i.by, i.at, i.by
+    FROM unnest($4::text[], $5::text[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::timestamptz[],
                 $11::timestamptz[], $12::uuid[], $13::bigint[], $14::uuid[], $15::text[])
-        AS i (name_key, name, status, is_partial, target, target_host, valid_until, at, by, once_tenant, once_caller,
+        AS i (name_key, name, status, kind, target, target_host, valid_until, at, by, once_tenant, once_caller,
               once_key)
     WHERE (SELECT holds AND lacking = 0 FROM guard)
       AND (i.once_key IS NULL
@@ -59,7 +59,7 @@ SELECT g.holds, g.lacking, i.purl_id, i.name_key FROM guard g LEFT JOIN inserted
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::INT2_ARRAY,
-        Type::BOOL_ARRAY,
+        Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::TIMESTAMPTZ_ARRAY,
@@ -113,37 +113,37 @@ pub const UPDATE_PURLS: Statement = Statement {
 WITH guard AS MATERIALIZED (
     SELECT generation = $3 AS holds FROM domain_state WHERE tenant_id = $1 AND domain_id = $2),
 item AS MATERIALIZED (
-    SELECT * FROM unnest($4::text[], $5::bigint[], $6::smallint[], $7::boolean[], $8::text[], $9::text[],
+    SELECT * FROM unnest($4::text[], $5::bigint[], $6::smallint[], $7::text[], $8::text[], $9::text[],
                          $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[])
-        AS i (name_key, expected, status, is_partial, target, target_host, valid_until, reason, successor, at, by)),
+        AS i (name_key, expected, status, kind, target, target_host, valid_until, reason, successor, at, by)),
 found AS MATERIALIZED (
     SELECT i.*, f.* FROM item i
     LEFT JOIN LATERAL (
-        SELECT ctid AS row_place, revision AS old_revision, status AS old_status, is_partial AS old_is_partial,
+        SELECT ctid AS row_place, revision AS old_revision, status AS old_status, kind AS old_kind,
                target AS old_target, valid_until AS old_valid_until, tombstone_reason AS old_reason,
                successor AS old_successor, updated_at AS old_updated_at, updated_by AS old_updated_by
         FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = i.name_key OFFSET 0) AS f ON true),
 superseded AS (
-    INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, is_partial, target, valid_until,
+    INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, kind, target, valid_until,
                                 tombstone_reason, successor, written_at, written_by, superseded_at)
-    SELECT $1, $2, f.name_key, f.old_revision, f.old_status, f.old_is_partial, f.old_target, f.old_valid_until,
+    SELECT $1, $2, f.name_key, f.old_revision, f.old_status, f.old_kind, f.old_target, f.old_valid_until,
            f.old_reason, f.old_successor, f.old_updated_at, f.old_updated_by, greatest(f.at, f.old_updated_at)
     FROM found f
     WHERE (SELECT holds FROM guard) AND f.old_revision = coalesce(f.expected, f.old_revision) AND f.old_status <> 410
-      AND (f.old_status, f.old_is_partial, f.old_target, f.old_valid_until)
-          IS DISTINCT FROM (f.status, f.is_partial, f.target, f.valid_until)
+      AND (f.old_status, f.old_kind, f.old_target, f.old_valid_until)
+          IS DISTINCT FROM (f.status, f.kind, f.target, f.valid_until)
     RETURNING name_key, superseded_at),
 written AS (
     UPDATE purls p
     SET revision = p.revision + 1, status = f.status,
-        is_partial = CASE WHEN f.status = 410 THEN p.is_partial ELSE f.is_partial END,
+        kind = CASE WHEN f.status = 410 THEN p.kind ELSE f.kind END,
         target = CASE WHEN f.status = 410 THEN p.target ELSE f.target END,
         target_host = CASE WHEN f.status = 410 THEN p.target_host ELSE f.target_host END,
         valid_until = CASE WHEN f.status = 410 THEN p.valid_until ELSE f.valid_until END,
         tombstone_reason = f.reason, successor = f.successor, updated_at = s.superseded_at, updated_by = f.by
     FROM found f JOIN superseded s ON s.name_key = f.name_key
     WHERE p.ctid = f.row_place
-    RETURNING p.purl_id, p.name_key, p.name, p.revision, p.status, p.is_partial, p.target, p.valid_until,
+    RETURNING p.purl_id, p.name_key, p.name, p.revision, p.status, p.kind, p.target, p.valid_until,
               p.tombstone_reason, p.successor, p.created_at, p.updated_at)
 SELECT g.holds, f.name_key AS item_key, f.old_revision AS found_revision, f.old_status AS found_status, w.*
 FROM guard g
@@ -156,7 +156,7 @@ LEFT JOIN written w ON w.name_key = f.name_key",
         Type::TEXT_ARRAY,
         Type::INT8_ARRAY,
         Type::INT2_ARRAY,
-        Type::BOOL_ARRAY,
+        Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::TEXT_ARRAY,
         Type::TIMESTAMPTZ_ARRAY,

@@ -50,7 +50,7 @@ async fn every_state_stays_in_the_history() {
     for revision in 1..=4 {
         registry.app.app.clock.advance(time::Duration::minutes(1));
         let change =
-            json!({"target": format!("https://e.org/{}", revision + 1), "status": 303, "partial": true});
+            json!({"target": format!("https://e.org/{}", revision + 1), "status": 303, "kind": "partial"});
         let actor = registry.editor.with("if-match", &format!("\"r{revision}\""));
         actor.put(PATH, change).await.expect(200);
     }
@@ -65,7 +65,7 @@ async fn every_state_stays_in_the_history() {
     assert_eq!(items[0]["reason"], "done");
     assert_eq!(items[0]["superseded_at"], json!(null));
     assert_eq!(items[5]["target"], "https://e.org/1");
-    assert_eq!(items[5]["partial"], false);
+    assert_eq!(items[5]["kind"], "plain");
     assert_eq!(items[5]["written_at"], "2026-11-30T20:00:00Z");
     for pair in items.windows(2) {
         assert_eq!(pair[1]["superseded_at"], pair[0]["written_at"], "no gap between two states");
@@ -81,13 +81,13 @@ async fn every_state_stays_in_the_history() {
 #[tokio::test]
 async fn a_change_replaces_everything_that_a_body_can_say() {
     let registry = Registry::with_domain(json!({"path": "d", "default_status": 303})).await;
-    let body = json!({"domain": "d", "name": "n", "target": "https://e.org/1", "status": 301, "partial": true,
+    let body = json!({"domain": "d", "name": "n", "target": "https://e.org/1", "status": 301, "kind": "partial",
                       "valid_until": "2027-01-01T00:00:00Z"});
     registry.mint_as(body).await.expect(201);
     let change = json!({"target": "https://e.org/2"});
     let changed = registry.editor.with("if-match", "*").put(PATH, change).await.expect(200).json();
     assert_eq!(changed["status"], 303);
-    assert_eq!(changed["partial"], false);
+    assert_eq!(changed["kind"], "plain");
     assert_eq!(changed["valid_until"], json!(null));
     let off = registry.editor.with("if-match", "*").put(PATH, json!({"status": 404})).await.expect(200);
     assert_eq!(off.json()["state"], "temporarily_gone");

@@ -97,7 +97,7 @@ async fn a_new_domain_lists_what_it_would_hide() {
     let refused = registry.editor.post(DOMAINS, json!({"path": "d/go"})).await;
     assert_eq!(refused.expect_problem(409, "domain_shadows").json()["names"], json!(["go", "go/", "go/x"]));
 
-    let body = json!({"domain": "d", "name": "part/", "target": "https://e.org/", "partial": true});
+    let body = json!({"domain": "d", "name": "part/", "target": "https://e.org/", "kind": "partial"});
     registry.mint_as(body).await.expect(201);
     let refused = registry.editor.post(DOMAINS, json!({"path": "d/part/deep"})).await;
     assert_eq!(refused.expect_problem(409, "domain_shadows").json()["names"], json!(["part/"]));

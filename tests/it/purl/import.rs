@@ -95,14 +95,14 @@ async fn a_file_is_imported_with_its_domains_and_a_second_time_changes_nothing()
 async fn a_changed_target_is_an_update_with_history_and_an_absent_status_keeps_what_is() {
     let registry = Registry::start().await;
     let body =
-        json!({"domain": "d", "name": "n", "target": "https://e.org/1", "status": 301, "partial": true});
+        json!({"domain": "d", "name": "n", "target": "https://e.org/1", "status": 301, "kind": "partial"});
     registry.mint_as(body).await.expect(201);
     let file = file("domain,name,target\nd,n,https://e.org/2\n");
     let (_, report) = import(&registry.app, file.path(), PLAIN).await.expect("imported");
     assert_eq!(report, ["2 updated d/n"]);
     let now = registry.editor.get("/api/v1/purls/d/n").await.expect(200).json();
     assert_eq!(
-        (&now["target"], &now["status"], &now["partial"]),
+        (&now["target"], &now["status"], &now["kind"]),
         (&json!("https://e.org/2"), &json!(301), &json!(true))
     );
     let history = registry.editor.get("/api/v1/purl-revisions/d/n").await.expect(200).json();

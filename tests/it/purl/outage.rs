@@ -40,7 +40,7 @@ async fn known_names_resolve_through_an_outage_and_what_is_not_known_is_never_ta
     registry.mint("other", "https://e.org/other").await.expect(201);
     registry.mint("gone", "https://e.org/").await.expect(201);
     registry.editor.delete("/api/v1/purls/d/gone").await.expect(200);
-    let prefix = json!({"domain": "d", "name": "p", "target": "https://e.org/p/", "partial": true});
+    let prefix = json!({"domain": "d", "name": "p", "target": "https://e.org/p/", "kind": "partial"});
     registry.mint_as(prefix).await.expect(201);
     registry.top_level(json!({"path": "empty"})).await;
     let proxy = ChaosProxy::start().await;

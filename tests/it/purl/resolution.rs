@@ -7,9 +7,9 @@ use super::Registry;
 #[tokio::test]
 async fn a_partial_name_passes_the_tail_on_as_it_was_sent() {
     let registry = Registry::start().await;
-    let body = json!({"domain": "d", "name": "t/", "target": "http://example.com/t/", "partial": true});
+    let body = json!({"domain": "d", "name": "t/", "target": "http://example.com/t/", "kind": "partial"});
     registry.mint_as(body).await.expect(201);
-    let body = json!({"domain": "d", "name": "ns", "target": "http://example.com/ns#", "partial": true});
+    let body = json!({"domain": "d", "name": "ns", "target": "http://example.com/ns#", "kind": "partial"});
     registry.mint_as(body).await.expect(201);
     for (tail, location) in [
         ("t/foo/bar?x=1", "http://example.com/t/foo/bar?x=1"),
@@ -31,9 +31,68 @@ async fn a_partial_name_passes_the_tail_on_as_it_was_sent() {
 }
 
 #[tokio::test]
+async fn the_kinds_of_prefixes_append_ignore_and_replace_extensions() {
+    let registry = Registry::start().await;
+    for (name, kind) in [
+        ("a/", "partial-append-extension"),
+        ("i/", "partial-ignore-extension"),
+        ("r", "partial-replace-extension"),
+    ] {
+        let body = json!({"domain": "d", "name": name, "target": "http://example.com/t/", "kind": kind});
+        let made = registry.mint_as(body).await.expect(201).json();
+        assert_eq!(made["kind"], kind);
+    }
+    // Twice: what the database has, and what is remembered.
+    for _ in 0..2 {
+        for (path, location) in [
+            ("a/foo/bar/bam?id=1", "http://example.com/t/bar/bam.foo?id=1"),
+            ("a/foo", "http://example.com/t/foo"),
+            ("a/", "http://example.com/t/"),
+            ("a/x%2Fy/b%0d%0ac", "http://example.com/t/b%0d%0ac.x%2Fy"),
+            ("a//evil.example/x", "http://example.com/t//evil.example/x"),
+            ("i/foo.html", "http://example.com/t/foo"),
+            ("i/v1.2/foo?a.b", "http://example.com/t/v1.2/foo?a.b"),
+            ("r/htm/foo/bar.html", "http://example.com/t/foo/bar.htm"),
+            ("r", "http://example.com/t/"),
+        ] {
+            registry.leads(&format!("/d/{path}"), location).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_kind_of_a_name_is_a_part_of_its_history() {
+    let registry = Registry::start().await;
+    let body =
+        json!({"domain": "d", "name": "n/", "target": "https://e.org/", "kind": "partial-ignore-extension"});
+    let made = registry.mint_as(body.clone()).await.expect(201).json();
+    assert_eq!(made["kind"], "partial-ignore-extension");
+    let mut to = json!({"target": "https://e.org/", "kind": "partial-replace-extension"});
+    let changed =
+        registry.editor.with("if-match", "\"r1\"").put("/api/v1/purls/d/n/", to.clone()).await.expect(200);
+    assert_eq!(changed.json()["revision"], 2, "a kind alone is a change");
+    registry.leads("/d/n/txt/a.html", "https://e.org/a.txt").await;
+    let same = registry.editor.with("if-match", "*").put("/api/v1/purls/d/n/", to.clone()).await.expect(200);
+    assert_eq!(same.json()["revision"], 2);
+    to["kind"] = "partial_replace".into();
+    registry.editor.with("if-match", "*").put("/api/v1/purls/d/n/", to).await.expect_problem(422, "invalid");
+    registry.editor.delete("/api/v1/purls/d/n/").await.expect(200);
+    let history = registry.editor.get("/api/v1/purl-revisions/d/n/").await.expect(200).json();
+    let kinds: Vec<_> =
+        history["items"].as_array().unwrap().iter().map(|item| item["kind"].clone()).collect();
+    let replacing = json!("partial-replace-extension");
+    assert_eq!(
+        kinds,
+        [replacing.clone(), replacing, json!("partial-ignore-extension")],
+        "a tombstone keeps its own"
+    );
+    registry.ask("/d/n/below").await.expect_problem(410, "withdrawn");
+}
+
+#[tokio::test]
 async fn nothing_between_hides_a_prefix() {
     let registry = Registry::start().await;
-    let body = json!({"domain": "d", "name": "p/", "target": "http://e.org/", "partial": true});
+    let body = json!({"domain": "d", "name": "p/", "target": "http://e.org/", "kind": "partial"});
     registry.mint_as(body).await.expect(201);
     registry.mint("p/plain", "http://plain.example/").await.expect(201);
     registry.mint("p/gone", "http://gone.example/").await.expect(201);

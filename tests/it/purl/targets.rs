@@ -104,11 +104,11 @@ async fn bad_json_is_400_and_a_bad_field_is_named() {
     let broken = registry.editor.send(http::Method::POST, "/api/v1/purls", Some("{".to_owned())).await;
     broken.expect_problem(400, "bad_json");
     let body = json!({"domain": "d", "name": "n", "target": "https://e.org/", "valid_until": "x", "validUntil": "x",
-                      "status": 200, "partial": "yes"});
+                      "status": 200, "kind": "yes"});
     let refused = registry.mint_as(body).await.expect_problem(422, "invalid");
     let mut pointers = refused.pointers();
     pointers.sort();
-    assert_eq!(pointers, ["/partial", "/status", "/validUntil", "/valid_until"]);
+    assert_eq!(pointers, ["/kind", "/status", "/validUntil", "/valid_until"]);
     let refused = registry.mint_as(json!({})).await.expect_problem(422, "invalid");
     assert_eq!(refused.pointers(), ["/domain", "/name", "/target"]);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use resolute::config::Quotas;
-use resolute::purl::model::Status;
+use resolute::purl::model::{Kind, Status};
 use resolute::purl::name::Name;
 use resolute::purl::resolve::list_domains;
 use resolute::purl::write::quota::{Lack, allot};
@@ -126,7 +126,7 @@ async fn of_a_batch_that_fits_in_part_as_many_are_made_as_there_is_room_for() {
         new: NewPurl {
             name: Name::parse(&name).expect("a name"),
             status: Status::parse(404).expect("a status"),
-            is_partial: false,
+            kind: Kind::Plain,
             target: None,
             valid_until: None,
         },
