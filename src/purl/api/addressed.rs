@@ -10,7 +10,7 @@ use crate::purl::domain_path::{self, DomainPath};
 use crate::purl::model::{Domain, Purl};
 use crate::purl::raw_path::RawPath;
 use crate::purl::store::{domains, names};
-use crate::purl::{resolve, rules};
+use crate::purl::{resolve, rules, segment};
 
 /// How often a write is checked again when its domain changes under it, before the client is asked to.
 pub const ATTEMPTS: usize = 5;
@@ -61,14 +61,29 @@ pub async fn purl(
     prefix: &str,
 ) -> Result<(Domain, Purl), Problem> {
     let path = decoded(uri, prefix)?;
-    let pool = state.db.management();
-    let directory = domains::list_domains(pool, &domain_path::candidates(&path)).await?;
+    let directory = domains::list_domains(state.db.management(), &domain_path::candidates(&path)).await?;
     let domain = rules::longest(&directory, &path).ok_or_else(Problem::not_found)?;
     check_rights(caller, domain, &directory)?;
-    let start = if domain.path.is_root() { 0 } else { domain.path.as_str().len() + 1 };
-    let name = path.get(start..).filter(|name| !name.is_empty()).ok_or_else(Problem::not_found)?;
-    let purl = names::find_purl(pool, domain, &domain.fold(name)).await?.ok_or_else(Problem::not_found)?;
+    let purl = name_in(state, domain, &path).await?.ok_or_else(Problem::not_found)?;
     Ok((domain.clone(), purl))
+}
+
+/// The name at a full path, whoever it belongs to: what everybody may see of it by asking for it.
+pub async fn anybodys_purl(state: &Purls, path: &str) -> Result<Option<Purl>, Problem> {
+    let path = segment::nfc(path.to_owned());
+    let directory = domains::list_domains(state.db.management(), &domain_path::candidates(&path)).await?;
+    match rules::longest(&directory, &path) {
+        Some(domain) => name_in(state, domain, &path).await,
+        None => Ok(None),
+    }
+}
+
+async fn name_in(state: &Purls, domain: &Domain, path: &str) -> Result<Option<Purl>, Problem> {
+    let start = if domain.path.is_root() { 0 } else { domain.path.as_str().len() + 1 };
+    match path.get(start..).filter(|name| !name.is_empty()) {
+        Some(name) => Ok(names::find_purl(state.db.management(), domain, &domain.fold(name)).await?),
+        None => Ok(None),
+    }
 }
 
 /// The caller's domain at `path`, with the domain that a request for the full path of a name in it reaches:

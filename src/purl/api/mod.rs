@@ -12,9 +12,11 @@ mod history;
 mod negotiate;
 pub mod problems;
 mod purl_body;
+mod purl_copy;
 mod purl_create;
 mod purl_list;
 mod purl_read;
+mod purl_restore;
 mod purl_update;
 mod purl_withdraw;
 mod root;
@@ -94,7 +96,7 @@ pub fn router(state: Purls) -> Router {
             "/api/v1/purls/{*path}",
             get(purl_read::read).put(purl_update::update).delete(purl_withdraw::withdraw),
         )
-        .route("/api/v1/purl-revisions/{*path}", get(history::list))
+        .route("/api/v1/purl-revisions/{*path}", get(history::list).post(purl_restore::restore))
         .with_state(state)
 }
 

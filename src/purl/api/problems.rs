@@ -14,7 +14,7 @@ pub const NAME_WITHDRAWN: ProblemCode = ProblemCode {
     code: "name_withdrawn",
     status: 409,
     title: "The name was withdrawn",
-    help: "A tombstone cannot be changed or withdrawn again.",
+    help: "A tombstone cannot be changed or withdrawn again. Its owner can restore it, by a POST to its history.",
 };
 /// 409 on making a name that could not be reached.
 pub const NAME_SWALLOWED: ProblemCode = ProblemCode {

@@ -98,16 +98,33 @@ pub struct AnswerFields {
 impl AnswerFields {
     /// Reads them, noting every fault.
     pub fn read(body: &mut Fields<'_>, own: &OwnAddress) -> Self {
-        let status = body.optional("status", status);
-        let mut target = body.optional("target", |value| target(value, own));
-        let needs_target = !matches!(&status, Ok(Some(status)) if !status.is_redirect());
-        if needs_target && matches!(target, Ok(None)) {
-            target = Err(body.fault("target", "is required, except with status 404"));
+        let read = Self::read_any(body, own);
+        let needs_target = !matches!(&read.status, Ok(Some(status)) if !status.is_redirect());
+        if needs_target && matches!(read.target, Ok(None)) {
+            return Self { target: Err(body.fault("target", "is required, except with status 404")), ..read };
         }
+        read
+    }
+
+    /// Reads those of a copy, which has of its own only how long it is valid.
+    pub fn read_of_copy(body: &mut Fields<'_>, own: &OwnAddress) -> Self {
+        let read = Self::read_any(body, own);
+        let given = [
+            ("status", !matches!(read.status, Ok(None))),
+            ("kind", !matches!(read.kind, Ok(None))),
+            ("target", !matches!(read.target, Ok(None))),
+        ];
+        for (name, _) in given.into_iter().filter(|(_, given)| *given) {
+            body.fault(name, "is copied from the other name and cannot be given as well");
+        }
+        read
+    }
+
+    fn read_any(body: &mut Fields<'_>, own: &OwnAddress) -> Self {
         Self {
-            status,
+            status: body.optional("status", status),
             kind: body.optional("kind", kind),
-            target,
+            target: body.optional("target", |value| target(value, own)),
             valid_until: body.optional("valid_until", fields::instant),
         }
     }

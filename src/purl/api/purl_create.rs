@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::purl_body::{self, AnswerFields};
-use super::{Purls, addressed, problems};
+use super::{Purls, addressed, problems, purl_copy};
 use crate::db::idempotency::Key;
 use crate::db::quota::Quota;
 use crate::http::auth::{Caller, InDomains, MayMint};
@@ -22,6 +22,8 @@ use crate::purl::write::{self, CreateVerdict, Creation, NewPurl, Recorded};
 struct Wanted {
     path: DomainPath,
     name: Name,
+    /// Full path of the name that it is a copy of.
+    copy_of: Option<String>,
     answer: purl_body::Answer,
 }
 
@@ -40,9 +42,14 @@ pub async fn create(
         let parsed = path.as_ref().map_or_else(|_| Name::parse(text), |path| Name::parse_in(text, path));
         parsed.map_err(|fault| fault.to_string())
     });
-    let answer = AnswerFields::read(&mut reader, &state.own);
+    let copy_of = reader.optional("copy_of", |value| fields::string(value).map(str::to_owned));
+    let answer = if matches!(copy_of, Ok(None)) {
+        AnswerFields::read(&mut reader, &state.own)
+    } else {
+        AnswerFields::read_of_copy(&mut reader, &state.own)
+    };
     reader.finish()?;
-    let wanted = Wanted { path: path?, name: name?, answer: answer.done()? };
+    let wanted = Wanted { path: path?, name: name?, copy_of: copy_of?, answer: answer.done()? };
     match make(&state, &caller, &once, &wanted).await {
         // What refuses it now may have come after the first answer, which still holds.
         Err(problem) if problem.code().status < 500 => {
@@ -53,7 +60,13 @@ pub async fn create(
 }
 
 async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> Result<Response, Problem> {
-    let Wanted { path, name, answer } = wanted;
+    let Wanted { path, name, copy_of, answer } = wanted;
+    // Boxed, as it is rare.
+    let copied = match copy_of {
+        Some(source) => Some(Box::pin(purl_copy::read(state, source, answer)).await?),
+        None => None,
+    };
+    let answer = copied.as_ref().unwrap_or(answer);
     let full_path = path.join(name.as_str());
     let key = once.key(caller.author());
     let mut remembered = addressed::remembered_place(state, caller, path, &full_path).await;

@@ -28,7 +28,7 @@ pub async fn update(
     let answer = AnswerFields::read(&mut reader, &state.own);
     reader.finish()?;
     let answer = answer.done()?;
-    change(&state, &caller, &uri, &if_match, |domain| NewState::Live {
+    change(&state, &caller, (&uri, "/api/v1/purls"), &if_match, false, |domain| NewState::Live {
         status: answer.status.unwrap_or(domain.policies.default_status),
         kind: answer.kind,
         target: answer.target.clone(),
@@ -38,16 +38,17 @@ pub async fn update(
 }
 
 /// Changes the addressed name from the revision that the client has seen, or, where it has named none, from
-/// the current one. Again where the domain changed between check and write.
+/// the current one. A tombstone only if the change `restores` it. Again where the domain changed between check and write.
 pub async fn change(
     state: &Purls,
     caller: &Caller,
-    uri: &Uri,
+    (uri, prefix): (&Uri, &str),
     if_match: &IfMatch,
+    restores: bool,
     to: impl Fn(&Domain) -> NewState,
 ) -> Result<Response, Problem> {
     for _ in 0..addressed::ATTEMPTS {
-        let (domain, purl) = addressed::purl(state, caller, uri, "/api/v1/purls").await?;
+        let (domain, purl) = addressed::purl(state, caller, uri, prefix).await?;
         if_match.check(purl.revision)?;
         // Under the lock any revision will do, so that writers who name none never wear each other out.
         let expected = matches!(if_match, IfMatch::Revisions(_)).then_some(purl.revision);
@@ -55,6 +56,7 @@ pub async fn change(
             name_key: purl.name_key.clone(),
             expected,
             to: to(&domain),
+            restores,
             generation: domain.generation,
             by: caller.key_id,
             at: state.clock.now(),
@@ -79,7 +81,7 @@ pub async fn change(
             }
             ChangeVerdict::Unchanged => {
                 // Another writer may have made it so after it was read.
-                let (domain, purl) = addressed::purl(state, caller, uri, "/api/v1/purls").await?;
+                let (domain, purl) = addressed::purl(state, caller, uri, prefix).await?;
                 return Ok(purl_body::answer(state, StatusCode::OK, &domain, &purl));
             }
             ChangeVerdict::Withdrawn => return Err(Problem::new(&problems::NAME_WITHDRAWN)),

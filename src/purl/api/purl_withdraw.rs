@@ -32,7 +32,7 @@ pub async fn withdraw(
     let successor = reader.optional("successor", |value| purl_body::target(value, &OwnAddress::new("")));
     reader.finish()?;
     let (reason, successor) = (reason?, successor?);
-    purl_update::change(&state, &caller, &uri, &if_match, |_| NewState::Withdrawn {
+    purl_update::change(&state, &caller, (&uri, "/api/v1/purls"), &if_match, false, |_| NewState::Withdrawn {
         reason: reason.clone(),
         successor: successor.clone(),
     })

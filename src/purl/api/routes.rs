@@ -6,7 +6,7 @@ use super::problems::{
 };
 use super::schemas::{
     self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, PURL_PAGE,
-    REVISION_PAGE, WITHDRAWAL,
+    RESTORATION, REVISION_PAGE, WITHDRAWAL,
 };
 use crate::http::describe::{Answer, Header, Parameter};
 use crate::http::problem_codes::{INVALID, NOT_FOUND, QUOTA_EXCEEDED};
@@ -97,6 +97,12 @@ pub const ROUTES: &[Route] = &[
         .about(NAMES, "Every state a name has had, the newest first")
         .parameters(&[LIMIT, CURSOR])
         .answers(&[Answer::json(200, "A page.", REVISION_PAGE).headers(PAGE_HEADERS)]),
+    Route::new("POST", "/api/v1/purl-revisions/{*path}", Access::Edit)
+        .about(NAMES, "Puts a name back into an earlier state")
+        .help("A tombstone answers again, or a change is taken back. The earlier state becomes the newest revision.")
+        .parameters(&[IF_MATCH_REQUIRED])
+        .optional_body(RESTORATION)
+        .answers(&[Answer::json(200, "As it was in the earlier state.", PURL).headers(&[ETAG])]),
 ];
 
 const WEAK_ETAG: Header = Header::always("ETag", "Changes with the name and with its domain's settings.");

@@ -68,6 +68,10 @@ pub const NEW_PURL: Schema = Schema::new("NewPurl", || {
     let mut members = answer_members();
     members["domain"] = about(string(), "Path of its domain.");
     members["name"] = about(text(1, 1024), "1 to 1,024 bytes.");
+    members["copy_of"] = about(
+        nullable(string()),
+        "Full path of a name, of anybody's: status, kind and target are copied from it, and are not given.",
+    );
     body(
         &["domain", "name"],
         members,
@@ -84,6 +88,12 @@ pub const PURL_ANSWER: Schema = Schema::new("PurlAnswer", || {
 pub const WITHDRAWAL: Schema = Schema::new("Withdrawal", || {
     let members = json!({"reason": nullable(text(1, 1000)), "successor": nullable(target())});
     body(&[], members, json!({"reason": "Superseded", "successor": "https://example.org/new"}))
+});
+
+/// Which state a name goes back to.
+pub const RESTORATION: Schema = Schema::new("Restoration", || {
+    let revision = about(nullable(integer(1, None)), "Default: the last one in which the name was in force.");
+    body(&[], json!({"revision": revision}), json!({"revision": 1}))
 });
 
 /// A page of the states that a name has had.

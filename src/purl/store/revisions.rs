@@ -111,6 +111,49 @@ async fn find_current(
     .await
 }
 
+/// The superseded state with this number.
+pub async fn find_revision(
+    pool: &PgPool,
+    domain: &Domain,
+    name_key: &str,
+    revision: i64,
+) -> Result<Option<Revision>, db::Error> {
+    let found = sqlx::query_as!(
+        RevisionRow,
+        r#"SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+                  written_at, written_by, superseded_at AS "superseded_at?"
+           FROM purl_revisions WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision = $4"#,
+        domain.home_tenant_id,
+        domain.domain_id,
+        name_key,
+        revision
+    );
+    found.fetch_optional(pool).await?.map(Revision::try_from).transpose()
+}
+
+/// The last state before this revision in which the name was no tombstone. It is at most two back: no tombstone follows
+/// another.
+pub async fn find_last_in_force(
+    pool: &PgPool,
+    domain: &Domain,
+    name_key: &str,
+    before: i64,
+) -> Result<Option<Revision>, db::Error> {
+    let found = sqlx::query_as!(
+        RevisionRow,
+        r#"SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+                  written_at, written_by, superseded_at AS "superseded_at?"
+           FROM purl_revisions
+           WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision < $4 AND status <> 410
+           ORDER BY revision DESC LIMIT 1"#,
+        domain.home_tenant_id,
+        domain.domain_id,
+        name_key,
+        before
+    );
+    found.fetch_optional(pool).await?.map(Revision::try_from).transpose()
+}
+
 /// States older than revision `newest`.
 async fn list_superseded(
     pool: &PgPool,

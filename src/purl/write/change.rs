@@ -28,6 +28,8 @@ pub struct Change {
     pub expected: Option<i64>,
     /// What it becomes.
     pub to: NewState,
+    /// Whether it may be a tombstone, which is then one no longer.
+    pub restores: bool,
     /// The domain's generation that it was checked at.
     pub generation: i64,
     /// Who changes it.
@@ -210,6 +212,7 @@ struct Columns<'a> {
     successors: Vec<Option<&'a str>>,
     at: Vec<OffsetDateTime>,
     by: Vec<Uuid>,
+    restores: Vec<bool>,
 }
 
 impl<'a> Columns<'a> {
@@ -235,6 +238,7 @@ impl<'a> Columns<'a> {
             columns.successors.push(successor.map(Target::as_str));
             columns.at.push(change.at);
             columns.by.push(change.by);
+            columns.restores.push(change.restores);
         }
         columns
     }
@@ -243,7 +247,7 @@ impl<'a> Columns<'a> {
         &'b self,
         (tenant_id, domain_id): &'b DomainKey,
         generation: &'b i64,
-    ) -> [Parameter<'b>; 14] {
+    ) -> [Parameter<'b>; 15] {
         [
             tenant_id,
             domain_id,
@@ -259,6 +263,7 @@ impl<'a> Columns<'a> {
             &self.successors,
             &self.at,
             &self.by,
+            &self.restores,
         ]
     }
 }

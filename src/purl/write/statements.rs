@@ -98,11 +98,11 @@ CROSS JOIN LATERAL (
     types: &[Type::INT8, Type::INT8, Type::TEXT_ARRAY],
 };
 
-/// Replaces the state of names, after copying the superseded one. Tombstones stay, and a new one keeps what
-/// it last was; a row that would not change is left alone; times never run backwards whatever the clocks of two processes say.
+/// Replaces the state of names, after copying the superseded one. Tombstones stay, unless the item restores them, and a
+/// new one keeps what it last was; a row that would not change is left alone; times never run backwards whatever the clocks of two processes say.
 ///
-/// `$1` tenant, `$2` domain, `$3` its generation; `$4…$14` one array a column: key, the expected revision, the new
-/// state, a tombstone's reason and successor, when and by whom. One row for each item: what was found, and what was
+/// `$1` tenant, `$2` domain, `$3` its generation; `$4…$15` one array a column: key, the expected revision, the new
+/// state, a tombstone's reason and successor, when and by whom, whether a tombstone may be restored. One row for each item: what was found, and what was
 /// written.
 ///
 /// Each name is looked up once, by its key (`OFFSET 0`), and written where it was found: as a join, planned while the
@@ -114,8 +114,9 @@ WITH guard AS MATERIALIZED (
     SELECT generation = $3 AS holds FROM domain_state WHERE tenant_id = $1 AND domain_id = $2),
 item AS MATERIALIZED (
     SELECT * FROM unnest($4::text[], $5::bigint[], $6::smallint[], $7::text[], $8::text[], $9::text[],
-                         $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[])
-        AS i (name_key, expected, status, kind, target, target_host, valid_until, reason, successor, at, by)),
+                         $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[], $15::boolean[])
+        AS i (name_key, expected, status, kind, target, target_host, valid_until, reason, successor, at, by,
+              restores)),
 found AS MATERIALIZED (
     SELECT i.*, f.* FROM item i
     LEFT JOIN LATERAL (
@@ -129,7 +130,7 @@ superseded AS (
     SELECT $1, $2, f.name_key, f.old_revision, f.old_status, f.old_kind, f.old_target, f.old_valid_until,
            f.old_reason, f.old_successor, f.old_updated_at, f.old_updated_by, greatest(f.at, f.old_updated_at)
     FROM found f
-    WHERE (SELECT holds FROM guard) AND f.old_revision = coalesce(f.expected, f.old_revision) AND f.old_status <> 410
+    WHERE (SELECT holds FROM guard) AND f.old_revision = coalesce(f.expected, f.old_revision) AND (f.old_status <> 410 OR f.restores)
       AND (f.old_status, f.old_kind, f.old_target, f.old_valid_until)
           IS DISTINCT FROM (f.status, f.kind, f.target, f.valid_until)
     RETURNING name_key, superseded_at),
@@ -164,6 +165,7 @@ LEFT JOIN written w ON w.name_key = f.name_key",
         Type::TEXT_ARRAY,
         Type::TIMESTAMPTZ_ARRAY,
         Type::UUID_ARRAY,
+        Type::BOOL_ARRAY,
     ],
 };
 

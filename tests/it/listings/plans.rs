@@ -63,7 +63,7 @@ const ROWS: &str = "
         SELECT home_tenant_id, domain_id, 'n' || i, 'n' || i, CASE WHEN i % 100 = 0 THEN 410 ELSE 302 END, 'https://e.org/', now(), now()
         FROM domains, generate_series(1, 15000) i WHERE path IN ('acme', 'umbra');
     INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, target, written_at, superseded_at)
-        SELECT tenant_id, domain_id, name_key, i, 302, false, 'https://e.org/', now(), now()
+        SELECT tenant_id, domain_id, name_key, i, 302, 'https://e.org/', now(), now()
         FROM purls, generate_series(1, 400) i WHERE name_key IN ('n1', 'n2', 'n3', 'n4', 'n5');
     INSERT INTO meetings (tenant_id, title, created_at, updated_at)
         SELECT tenant_id, 'M', now() - i * interval '1 h', now() FROM tenants, generate_series(1, 3000) i;

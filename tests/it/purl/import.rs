@@ -103,7 +103,7 @@ async fn a_changed_target_is_an_update_with_history_and_an_absent_status_keeps_w
     let now = registry.editor.get("/api/v1/purls/d/n").await.expect(200).json();
     assert_eq!(
         (&now["target"], &now["status"], &now["kind"]),
-        (&json!("https://e.org/2"), &json!(301), &json!(true))
+        (&json!("https://e.org/2"), &json!(301), &json!("partial"))
     );
     let history = registry.editor.get("/api/v1/purl-revisions/d/n").await.expect(200).json();
     assert_eq!(history["items"][1]["target"], "https://e.org/1");

@@ -9,6 +9,7 @@ mod names;
 mod obo;
 mod outage;
 mod resolution;
+mod restoration;
 mod staleness;
 mod targets;
 
