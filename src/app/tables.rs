@@ -21,6 +21,7 @@ pub fn routes() -> Vec<Route> {
     let parts = [
         tenancy::ROUTES,
         purl::ROUTES,
+        purl::RULE_ROUTES,
         voting::ROUTES,
         secret::ROUTES,
         stats::ROUTES,

@@ -78,7 +78,9 @@ fn tags(list: &str) -> Option<Vec<&str>> {
 /// The revision that a tag names; None for a weak one, which never matches in If-Match, or one of another form.
 fn revision(tag: &str) -> Option<i64> {
     // Only as we spell it: `r+1` and `r01` are no tags of ours.
-    tag.strip_prefix("\"r")?.strip_suffix('"').and_then(ids::parse)
+    let number = tag.strip_prefix("\"r")?.strip_suffix('"')?;
+    // Of what has had no state yet, the state is 0.
+    if number == "0" { Some(0) } else { ids::parse(number) }
 }
 
 impl IfMatch {

@@ -8,10 +8,20 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
 use super::model::{Kind, QueryPolicy};
 use super::raw_path::Tail;
+use super::rules::Match;
 
 /// Bytes that a header may not carry as they are: controls, blank, DEL. Bytes above ASCII, which some
 /// clients send raw, are always encoded by this crate.
 const UNSAFE: &AsciiSet = &CONTROLS.add(b' ');
+
+/// The address that a name leads to, as the request has met it; `None` where it has no target.
+pub fn of_match(matched: &Match<'_, '_>, query: Option<&str>, policy: QueryPolicy) -> Option<String> {
+    let target = matched.purl().target.as_deref()?;
+    Some(match matched {
+        Match::Exact(_) => exact(target, query, policy),
+        Match::Prefix(purl, tail) => partial(target, purl.kind, *tail, query, policy),
+    })
+}
 
 /// The address for a name that was asked for exactly.
 pub fn exact(target: &str, query: Option<&str>, policy: QueryPolicy) -> String {

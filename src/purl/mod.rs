@@ -3,9 +3,12 @@
 
 pub mod announce;
 pub mod api;
+pub mod change_preview;
+pub mod checks;
 pub mod directory;
 pub mod domain_path;
 pub mod import;
+pub mod judge;
 pub mod kind;
 pub mod known;
 pub mod location;
@@ -15,6 +18,7 @@ pub mod name;
 pub mod raw_path;
 pub mod resolve;
 mod row;
+pub mod rule_change;
 pub mod rulebook;
 pub mod rules;
 pub mod ruleset;
@@ -23,7 +27,7 @@ pub mod store;
 pub mod target;
 pub mod write;
 
-pub use api::{Purls, RESOLUTION, ROUTES, resolution, router};
+pub use api::{Purls, RESOLUTION, ROUTES, RULE_ROUTES, resolution, router};
 pub use segment::SegmentFault;
 
 use crate::db::keyset::ListingEntry;
@@ -36,6 +40,7 @@ pub fn listings() -> Vec<ListingEntry> {
         store::name_list::NAMES_APART.entry(),
         store::domain_list::DOMAINS.entry(),
         store::revisions::REVISIONS.entry(),
+        store::rule_sets::RULE_REVISIONS.entry(),
     ]
 }
 

@@ -22,6 +22,9 @@ use crate::db::reachability::Reachability;
 use crate::db::statement::{Statement, flight};
 use crate::db::{self, Db};
 
+/// How often rules may have a request begin again, as with Apache.
+pub const JUMPS: usize = 10;
+
 /// The domains among some paths, the longest last. `OFFSET 0` has each looked up by its key, whatever the statistics say.
 pub const DIRECTORY: Statement = Statement {
     name: "purl_directory",

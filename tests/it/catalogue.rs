@@ -120,7 +120,7 @@ async fn keys_are_c_collated_ids_are_64_bit_and_everything_is_named_and_commente
     assert_eq!(silent, Vec::<String>::new(), "tables and indexes without a comment");
     let unnamed = strings(
         &mut connection,
-        "SELECT conrelid::regclass || ': ' || conname FROM pg_constraint WHERE contype = 'c' AND conname LIKE '%\\_check%' AND connamespace = 'public'::regnamespace",
+        "SELECT conrelid::regclass || ': ' || conname FROM pg_constraint WHERE contype = 'c' AND conname ~ '_check[0-9]*$' AND connamespace = 'public'::regnamespace",
     ).await;
     assert_eq!(unnamed, Vec::<String>::new(), "constraints without a name of their own");
     let times = strings(

@@ -20,10 +20,7 @@ pub enum Ruled {
 
 /// What the first rule that the request meets makes of it.
 pub fn answer(found: &Found, path: &str, query: Option<&str>, headers: &HeaderMap) -> Option<Ruled> {
-    let header = |name: &str| {
-        let values: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
-        values.join(&b", "[..])
-    };
+    let header = by_name(headers);
     let request = Request { path, query, header: &header };
     let domain = &found.domain;
     let answer = match found.rules.as_ref()?.answer(&request, domain.policies.query)? {
@@ -34,6 +31,14 @@ pub fn answer(found: &Found, path: &str, query: Option<&str>, headers: &HeaderMa
     response.headers_mut().insert(header::ETAG, entity_tag(domain, &answer));
     varies(&mut response, &answer.vary);
     Some(Ruled::Answered(response))
+}
+
+/// Headers as rules ask for them: several of one name are one, with commas between them.
+pub fn by_name(headers: &HeaderMap) -> impl Fn(&str) -> Vec<u8> {
+    |name: &str| {
+        let values: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+        values.join(&b", "[..])
+    }
 }
 
 /// Says which headers were looked at.

@@ -12,6 +12,7 @@ use crate::http::body::JsonObject;
 use crate::http::etag::IfMatch;
 use crate::http::{Problem, fields, problem_codes};
 use crate::purl::model::Policies;
+use crate::purl::rule_change;
 use crate::purl::store::domains;
 
 /// Replaces the policies: what the body leaves out goes back to its default. Case is fixed at creation.
@@ -40,6 +41,7 @@ pub async fn update(
         let (mut tx, actor, now) = (state.db.begin().await?, caller.author().actor, state.clock.now());
         let changed = domains::update_policies(&mut tx, actor, &domain, expected, &policies, now).await?;
         if let Some(domain) = changed {
+            rule_change::judge(&mut tx, &domain, now).await?;
             let owner = domains::find_owner(&mut *tx, domain.owner_tenant_id).await?;
             let committed = db::commit(tx).await;
             // Whatever came of it: a broken COMMIT may have changed it.

@@ -2,11 +2,13 @@
 
 mod addressed;
 mod by_rule;
+mod checks;
 mod domain_body;
 mod domain_create;
 mod domain_list;
 mod domain_read;
 mod domain_update;
+mod explain;
 mod gone;
 mod history;
 mod negotiate;
@@ -21,13 +23,19 @@ mod purl_update;
 mod purl_withdraw;
 mod root;
 mod routes;
+mod rule_routes;
+mod rule_schemas;
+mod rules_history;
+mod rules_read;
+mod rules_told;
+mod rules_update;
 mod schemas;
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use crate::clock::Clock;
 use crate::db::Db;
@@ -37,6 +45,7 @@ use crate::purl::target::OwnAddress;
 use crate::purl::write::Writer;
 
 pub use routes::{RESOLUTION, ROUTES};
+pub use rule_routes::RULE_ROUTES;
 
 /// What the routes of this feature need. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -87,10 +96,21 @@ impl Purls {
 /// The router of the API, closed over its own state. Wildcards only route: handlers read the raw path.
 pub fn router(state: Purls) -> Router {
     let domain = || get(domain_read::read).put(domain_update::update);
+    let rules = || get(rules_read::read).put(rules_update::update);
+    let checks = || get(checks::read).put(checks::update);
     Router::new()
         .route("/api/v1/domains", get(domain_list::list).post(domain_create::create))
         .route("/api/v1/domains/", domain())
         .route("/api/v1/domains/{*path}", domain())
+        .route("/api/v1/domain-rules/", rules())
+        .route("/api/v1/domain-rules/{*path}", rules())
+        .route("/api/v1/domain-rule-revisions/", get(rules_history::list))
+        .route("/api/v1/domain-rule-revisions/{*path}", get(rules_history::list))
+        .route("/api/v1/domain-rule-rollbacks/", post(rules_update::roll_back))
+        .route("/api/v1/domain-rule-rollbacks/{*path}", post(rules_update::roll_back))
+        .route("/api/v1/explain", get(explain::explain))
+        .route("/api/v1/domain-checks/", checks())
+        .route("/api/v1/domain-checks/{*path}", checks())
         .route("/api/v1/purls", get(purl_list::list).post(purl_create::create))
         .route(
             "/api/v1/purls/{*path}",

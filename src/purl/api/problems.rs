@@ -94,6 +94,13 @@ pub const RULES_GO_ROUND: ProblemCode = ProblemCode {
     title: "The rules lead from path to path without an end",
     help: "A request begins again at most ten times. Tell the owner of the domain.",
 };
+/// 409 on a change of rules or checks.
+pub const CHECKS_BROKEN: ProblemCode = ProblemCode {
+    code: "checks_broken",
+    status: 409,
+    title: "Stated answers would not be given",
+    help: "`broken_checks` lists them: whose check it is, what it states, and what would be answered. Nothing was changed.",
+};
 
 /// All of them.
 pub const ALL: &[&ProblemCode] = &[
@@ -110,4 +117,5 @@ pub const ALL: &[&ProblemCode] = &[
     &RULE_GONE,
     &RULE_BAD_REQUEST,
     &RULES_GO_ROUND,
+    &CHECKS_BROKEN,
 ];

@@ -14,15 +14,13 @@ use crate::db;
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::{Domain, Purl, State as NameState};
 use crate::purl::raw_path::RawPath;
+use crate::purl::resolve::JUMPS;
 use crate::purl::rules::{self, Match};
 use crate::purl::ruleset::Again;
 use crate::purl::{domain_path, location};
 use crate::telemetry::metrics::RESOLUTIONS;
 
 const ALLOWED: &str = "GET, HEAD, OPTIONS";
-
-/// How often rules may have a request begin again, as with Apache.
-const JUMPS: usize = 10;
 
 /// How long an unknown path may be remembered, in seconds: a name made now must soon be found.
 const UNKNOWN_SECONDS: i64 = 1;
@@ -80,8 +78,8 @@ fn preflight(headers: &HeaderMap) -> Response {
         .into_response()
 }
 
-/// `sent` are the path and query as they were sent, or as a rule has made them; then `jumps` says how many more may.
-async fn get(
+/// What GET answers. `sent` are the path and query as they were sent, or as a rule has made them; then `jumps` says how many more may.
+pub(super) async fn get(
     state: &Purls,
     path: &RawPath<'_>,
     sent: (&str, Option<&str>),
@@ -138,7 +136,7 @@ async fn jump(state: &Purls, to: Again, headers: &HeaderMap, jumps: usize) -> Re
 }
 
 /// The database did not say whether the name exists, so it is not 404. Many requests may share the error.
-fn unverified(error: &db::Error) -> Problem {
+pub(super) fn unverified(error: &db::Error) -> Problem {
     match error {
         db::Error::Unavailable(_) | db::Error::Timeout(_) | db::Error::Retryable(_) => {
             Problem::unavailable().source(error)
@@ -156,12 +154,8 @@ fn redirect(
     let purl = matched.purl();
     let broken =
         |what: &str| Problem::new(&problem_codes::INTERNAL).source(format!("purl {}: {what}", purl.purl_id));
-    let target = purl.target.as_deref().ok_or_else(|| broken("a redirect without target"))?;
-    let policy = domain.policies.query;
-    let location = match matched {
-        Match::Exact(_) => location::exact(target, query, policy),
-        Match::Prefix(_, tail) => location::partial(target, purl.kind, *tail, query, policy),
-    };
+    let location = location::of_match(matched, query, domain.policies.query)
+        .ok_or_else(|| broken("a redirect without target"))?;
     let location =
         HeaderValue::try_from(location).map_err(|_| broken("a target that no header can carry"))?;
     let status = StatusCode::from_u16(purl.status).map_err(|_| broken("a status that is none"))?;

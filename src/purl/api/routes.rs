@@ -1,8 +1,8 @@
 //! The routes of domains and names, as `router` registers them, with their description; and resolution.
 
 use super::problems::{
-    DOMAIN_SHADOWS, DOMAIN_TAKEN, EXPIRED, NAME_SWALLOWED, NAME_TAKEN, NAME_WITHDRAWN, NOT_ACCEPTABLE,
-    RULE_BAD_REQUEST, RULE_FORBIDS, RULE_GONE, RULES_GO_ROUND, TEMPORARILY_GONE, WITHDRAWN,
+    CHECKS_BROKEN, DOMAIN_SHADOWS, DOMAIN_TAKEN, EXPIRED, NAME_SWALLOWED, NAME_TAKEN, NAME_WITHDRAWN,
+    NOT_ACCEPTABLE, RULE_BAD_REQUEST, RULE_FORBIDS, RULE_GONE, RULES_GO_ROUND, TEMPORARILY_GONE, WITHDRAWN,
 };
 use super::schemas::{
     self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, PURL_PAGE,
@@ -55,7 +55,7 @@ pub const ROUTES: &[Route] = &[
         .parameters(&[IF_MATCH_REQUIRED])
         .body(DOMAIN_SETTINGS)
         .answers(CHANGED_DOMAIN)
-        .problems(&[&NOT_FOUND]),
+        .problems(&[&NOT_FOUND, &CHECKS_BROKEN]),
     Route::new("GET", "/api/v1/domains/{*path}", Access::Read)
         .about(DOMAINS, "A domain with its settings")
         .answers(READ_DOMAIN),
@@ -64,7 +64,8 @@ pub const ROUTES: &[Route] = &[
         .help(CHANGE_HELP)
         .parameters(&[IF_MATCH_REQUIRED])
         .body(DOMAIN_SETTINGS)
-        .answers(CHANGED_DOMAIN),
+        .answers(CHANGED_DOMAIN)
+        .problems(&[&CHECKS_BROKEN]),
     Route::new("POST", "/api/v1/purls", Access::Mint)
         .about(NAMES, "Makes a name")
         .parameters(&[IDEMPOTENCY_KEY])

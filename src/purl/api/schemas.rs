@@ -164,7 +164,8 @@ fn trailing_slash() -> Value {
     words(&["lenient", "strict"])
 }
 
-fn query() -> Value {
+/// What may be said of queries.
+pub fn query() -> Value {
     words(&["forward", "merge", "drop"])
 }
 

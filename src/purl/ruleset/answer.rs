@@ -24,6 +24,26 @@ pub struct Answer {
     pub vary: Vec<String>,
 }
 
+/// A rule whose pattern a request has met, in the order in which they were tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tried {
+    /// Place of the rule, from 0.
+    pub rule: usize,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// What came of a rule whose pattern was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was met.
+    Met,
+    /// This one of its conditions did not hold, from 0.
+    Unmet(usize),
+    /// A rule before it had led somewhere, and it is for what nothing has touched.
+    PassedOver,
+}
+
 /// A path that the request begins again with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Again {

@@ -2,24 +2,30 @@
 //! generation of the domain, and asked for each request.
 //!
 //! `document` reads and writes rules, `program` and `compiled` compile them, `pass` asks them in their order and says an
-//! `answer`, `subject` is what of a request they are matched on, `template` is a target with captures.
+//! `answer`, `samples` and `compare` show what a change does, `shadow` what can never answer, `subject` is what of a request they are matched on, `template` is a target with captures.
 
 mod answer;
+mod compare;
 mod compiled;
 mod document;
 mod index;
 mod pass;
 mod program;
 mod regexes;
+mod samples;
+mod shadow;
 mod subject;
 mod template;
 
 use super::model::{QueryPolicy, Status};
 
-pub use answer::{Again, Answer, Outcome, Request};
+pub use answer::{Again, Answer, Outcome, Request, Tried, Verdict};
+pub use compare::{Difference, Told, differences};
 pub use document::{read, write};
 pub use program::Program;
 pub use regexes::check as check_expression;
+pub use samples::{Sample, of as samples_of};
+pub use shadow::find as find_shadowed;
 
 /// Most rules of a domain.
 pub const MAX_RULES: usize = 20_000;

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::answer::{Again, Answer, Outcome, Request};
+use super::answer::{Again, Answer, Outcome, Request, Tried, Verdict};
 use super::compiled::{Compiled, Found};
 use super::program::Program;
 use super::template::{Insert, Template};
@@ -51,19 +51,24 @@ impl<'p, 'r> Pass<'p, 'r> {
         })
     }
 
-    /// Tries the rules in their order.
-    pub fn run(mut self) -> Option<Outcome> {
+    /// Tries the rules in their order, and tells of each whose pattern was met.
+    pub fn run(mut self, mut tell: impl FnMut(Tried)) -> Option<Outcome> {
         let mut next = 0;
         loop {
             let (places, mut found) = (self.places(), None);
             for place in places.into_iter().filter(|place| *place >= next) {
                 let Some(rule) = self.program.rule(place) else { continue };
                 if rule.rule.untouched && self.changed_by.is_some() {
+                    tell(Tried { rule: place, verdict: Verdict::PassedOver });
                     continue;
                 }
-                if let Some(captures) = self.holds(rule) {
-                    found = Some((place, rule, captures));
-                    break;
+                match self.holds(rule) {
+                    Ok(captures) => {
+                        tell(Tried { rule: place, verdict: Verdict::Met });
+                        found = Some((place, rule, captures));
+                        break;
+                    }
+                    Err(unmet) => tell(Tried { rule: place, verdict: Verdict::Unmet(unmet) }),
                 }
             }
             let Some((place, compiled, captured)) = found else { return self.end() };
@@ -145,10 +150,11 @@ impl<'p, 'r> Pass<'p, 'r> {
         places
     }
 
-    /// The captures of the last condition, if the rule's conditions hold.
-    fn holds(&mut self, rule: &'p Compiled) -> Option<Captured> {
+    /// The captures of the last condition, if the rule's conditions hold; else the place of the one that does not.
+    fn holds(&mut self, rule: &'p Compiled) -> Result<Captured, usize> {
         let mut last = Captured::default();
-        for (alternatives, compiled) in rule.rule.conditions.iter().zip(&rule.conditions) {
+        for (place, (alternatives, compiled)) in rule.rule.conditions.iter().zip(&rule.conditions).enumerate()
+        {
             let mut any = false;
             for (condition, check) in alternatives.iter().zip(compiled) {
                 let Condition { of, not, .. } = condition;
@@ -168,10 +174,10 @@ impl<'p, 'r> Pass<'p, 'r> {
                 }
             }
             if !any {
-                return None;
+                return Err(place);
             }
         }
-        Some(last)
+        Ok(last)
     }
 
     /// What a condition looks at.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use regex::bytes::RegexSet;
 
-use super::answer::{Outcome, Request};
+use super::answer::{Outcome, Request, Tried};
 use super::compiled::Compiled;
 use super::index::Index;
 use super::pass::Pass;
@@ -70,7 +70,19 @@ impl Program {
 
     /// What the rules make of a request; `None` where none of them answers it. A path with a malformed escape meets none.
     pub fn answer(&self, request: &Request<'_>, default_query: QueryPolicy) -> Option<Outcome> {
-        Pass::begin(self, request, default_query)?.run()
+        Pass::begin(self, request, default_query)?.run(|_| ())
+    }
+
+    /// The same, with every rule whose pattern was met on the way.
+    pub fn explain(
+        &self,
+        request: &Request<'_>,
+        default_query: QueryPolicy,
+    ) -> (Option<Outcome>, Vec<Tried>) {
+        let mut tried = Vec::new();
+        let pass = Pass::begin(self, request, default_query);
+        let outcome = pass.and_then(|pass| pass.run(|rule| tried.push(rule)));
+        (outcome, tried)
     }
 
     /// The rule at a place.

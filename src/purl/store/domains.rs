@@ -217,6 +217,19 @@ async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec
     rows.into_iter().map(Domain::try_from).collect()
 }
 
+/// Every domain, as the transaction sees it.
+pub async fn list_all(connection: &mut PgConnection) -> Result<Vec<Domain>, db::Error> {
+    let rows = sqlx::query_as!(
+        DomainRow,
+        "SELECT d.domain_id, d.path, d.home_tenant_id, d.owner_tenant_id, d.created_at, s.generation, s.has_names,
+                s.case_insensitive, s.trailing_slash, s.query_policy, s.default_status, s.cache_seconds, s.rules_revision,
+                s.updated_at
+         FROM domains d
+         JOIN domain_state s ON s.tenant_id = d.home_tenant_id AND s.domain_id = d.domain_id"
+    );
+    rows.fetch_all(connection).await?.into_iter().map(Domain::try_from).collect()
+}
+
 /// The domain at this path with its row locked until the transaction ends, as it is then.
 pub async fn lock_domain_at(
     connection: &mut PgConnection,
@@ -297,7 +310,7 @@ fn settings(policies: Policies) -> Value {
 }
 
 /// The next version of the directory. Its row is the last lock of the transaction.
-pub(super) async fn raise_directory(connection: &mut PgConnection) -> Result<i64, db::Error> {
+pub async fn raise_directory(connection: &mut PgConnection) -> Result<i64, db::Error> {
     let version = sqlx::query_scalar!("UPDATE domain_directory SET version = version + 1 RETURNING version");
     Ok(version.fetch_one(connection).await?)
 }

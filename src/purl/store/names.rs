@@ -1,6 +1,6 @@
 //! One name as management reads it.
 
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 use time::OffsetDateTime;
 
 use crate::db;
@@ -56,4 +56,22 @@ pub async fn find_purl(pool: &PgPool, domain: &Domain, name_key: &str) -> Result
         name_key
     );
     found.fetch_optional(pool).await?.map(Purl::try_from).transpose()
+}
+
+/// The names with these keys.
+pub async fn list_purls(
+    connection: &mut PgConnection,
+    domain: &Domain,
+    keys: &[String],
+) -> Result<Vec<Purl>, db::Error> {
+    let rows = sqlx::query_as!(
+        NameRow,
+        "SELECT purl_id, name_key, name, revision, status, kind, target, valid_until, tombstone_reason,
+                successor, created_at, updated_at
+         FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = ANY ($3)",
+        domain.home_tenant_id,
+        domain.domain_id,
+        keys
+    );
+    rows.fetch_all(connection).await?.into_iter().map(Purl::try_from).collect()
 }

@@ -1,12 +1,14 @@
 //! The rules of a domain, each state of them whole.
 
 use serde_json::{Value, json};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 use super::domains::raise_directory;
 use crate::db;
 use crate::db::audit::{self, Act, Actor, Author};
+use crate::db::keyset::{Listing, Page, Seek, Window};
 use crate::purl::model::Domain;
 use crate::purl::row::Impossible;
 use crate::purl::ruleset::{self, Rule};
@@ -16,21 +18,89 @@ pub async fn find_rules(connection: &mut PgConnection, domain: &Domain) -> Resul
     if domain.rules_revision == 0 {
         return Ok(Vec::new());
     }
+    let found = find_revision(connection, domain, domain.rules_revision).await?;
+    Ok(found.ok_or(sqlx::Error::RowNotFound)?)
+}
+
+/// The rules as they were in this state.
+pub async fn find_revision(
+    connection: &mut PgConnection,
+    domain: &Domain,
+    revision: i64,
+) -> Result<Option<Vec<Rule>>, db::Error> {
     let document = sqlx::query_scalar!(
         "SELECT rules FROM domain_rules WHERE tenant_id = $1 AND domain_id = $2 AND revision = $3",
         domain.home_tenant_id,
         domain.domain_id,
-        domain.rules_revision
+        revision
     )
-    .fetch_one(connection)
+    .fetch_optional(connection)
     .await?;
-    read(domain.domain_id, &document)
+    document.map(|document| read(domain.domain_id, &document)).transpose()
 }
 
 /// The rules of a stored document.
 pub fn read(domain_id: i64, document: &Value) -> Result<Vec<Rule>, db::Error> {
     let impossible = Impossible { table: "domain_rules", column: "rules", row: domain_id };
     Ok(ruleset::read(document).map_err(|_| impossible)?)
+}
+
+/// The newest first.
+pub static RULE_REVISIONS: Listing<i64> =
+    Listing { name: "rule revisions", index: "domain_rules_pkey", start: i64::MAX };
+
+/// A state of the rules of a domain, without the rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleRevision {
+    /// Its number, from 1.
+    pub revision: i64,
+    /// How many rules it has.
+    pub rules: i64,
+    /// From when it was in force.
+    pub written_at: OffsetDateTime,
+    /// The key that wrote it; none from the command line.
+    pub written_by: Option<Uuid>,
+}
+
+/// The states that the rules of a domain have had.
+pub async fn list_rule_revisions(
+    pool: &PgPool,
+    domain: &Domain,
+    window: &Window<i64>,
+) -> Result<Page<RuleRevision, i64>, db::Error> {
+    let rows = match &window.seek {
+        Seek::From(cut) => {
+            sqlx::query_as!(
+                RuleRevision,
+                r#"/* list rule revisions */
+                   SELECT revision, jsonb_array_length(rules -> 'rules')::bigint AS "rules!", written_at, written_by
+                   FROM domain_rules WHERE tenant_id = $1 AND domain_id = $2 AND revision <= $3
+                   ORDER BY revision DESC LIMIT $4"#,
+                domain.home_tenant_id,
+                domain.domain_id,
+                cut,
+                window.fetch()
+            )
+            .fetch_all(pool)
+            .await?
+        }
+        Seek::Before(cut) => {
+            sqlx::query_as!(
+                RuleRevision,
+                r#"/* list rule revisions */
+                   SELECT revision, jsonb_array_length(rules -> 'rules')::bigint AS "rules!", written_at, written_by
+                   FROM domain_rules WHERE tenant_id = $1 AND domain_id = $2 AND revision > $3
+                   ORDER BY revision LIMIT $4"#,
+                domain.home_tenant_id,
+                domain.domain_id,
+                cut,
+                window.fetch()
+            )
+            .fetch_all(pool)
+            .await?
+        }
+    };
+    Ok(window.page(rows, |state: &RuleRevision| state.revision))
 }
 
 /// Puts rules in force, of a domain whose row is locked and was read since. The domain as it is then.

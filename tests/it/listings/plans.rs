@@ -65,6 +65,9 @@ const ROWS: &str = "
     INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, target, written_at, superseded_at)
         SELECT tenant_id, domain_id, name_key, i, 302, 'https://e.org/', now(), now()
         FROM purls, generate_series(1, 400) i WHERE name_key IN ('n1', 'n2', 'n3', 'n4', 'n5');
+    INSERT INTO domain_rules (tenant_id, domain_id, revision, rules, written_at)
+        SELECT home_tenant_id, domain_id, i, '{\"rules\": []}', now()
+        FROM domains, generate_series(1, 3000) i WHERE path IN ('acme', 'umbra');
     INSERT INTO meetings (tenant_id, title, created_at, updated_at)
         SELECT tenant_id, 'M', now() - i * interval '1 h', now() FROM tenants, generate_series(1, 3000) i;
     INSERT INTO participants (tenant_id, meeting_id, record_key, name, salt, token_sha256, created_at)

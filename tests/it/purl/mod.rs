@@ -10,6 +10,7 @@ mod obo;
 mod outage;
 mod resolution;
 mod restoration;
+mod rules;
 mod staleness;
 mod targets;
 

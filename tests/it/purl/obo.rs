@@ -284,6 +284,38 @@ async fn what_nothing_answers_is_sent_on_where_that_is_wanted() {
 }
 
 #[tokio::test]
+async fn what_a_file_states_is_kept_whoever_changes_the_rules() {
+    let registry = Registry::start().await;
+    let app = &registry.app;
+    import(app, &all()).await;
+    let checks = registry.editor.get("/api/v1/domain-checks/obo").await.expect(200).json();
+    let origins: Vec<&str> = checks["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .filter_map(|check| check["origin"].as_str())
+        .collect();
+    assert_eq!(origins, ["obo", "xy"]);
+    let other =
+        XY.replace("replacement: https://xy.example/about/", "replacement: https://xy.example/ueber/");
+    let refused = import_as(app, "acme", &[source("xy", &other)], false).await;
+    let Err(ImportError::Change(error)) = refused else { panic!("another file states it: {refused:?}") };
+    assert!(
+        error.to_string().contains("/obo/xy/about/1 would answer 301 https://xy.example/ueber/1"),
+        "{error}"
+    );
+    let none = registry
+        .editor
+        .with("if-match", "*")
+        .put("/api/v1/domain-rules/obo", serde_json::json!({"rules": []}))
+        .await;
+    none.expect_problem(409, "checks_broken");
+    let both =
+        [source("obo", &SHARED.replace("xy.example/about/1", "xy.example/ueber/1")), source("xy", &other)];
+    assert!(import(app, &both).await.changed, "together they are right");
+}
+
+#[tokio::test]
 async fn names_come_before_rules_and_tombstones_stay() {
     let registry = Registry::start().await;
     let app = &registry.app;

@@ -7,6 +7,7 @@ use crate::db;
 use crate::db::audit::Actor;
 use crate::purl::domain_path::DomainPath;
 use crate::purl::import::rule_files::{DomainError, Finding, Ground};
+use crate::purl::rule_change::{ChangeError, change_rules};
 use crate::purl::ruleset::{MAX_RULES, Program, Rule};
 use crate::purl::store::rule_sets;
 
@@ -65,7 +66,11 @@ pub async fn import(ground: &Ground<'_>, origin: &str, directory: &Directory) ->
         Ok(imported) => {
             Ok(Report { path: path.to_string(), file: file.clone(), remarks, outcome: Ok(imported) })
         }
-        Err(PutError::Domain(DomainError::Db(error)) | PutError::Db(error)) => Err(error),
+        Err(
+            PutError::Domain(DomainError::Db(error))
+            | PutError::Change(ChangeError::Db(error))
+            | PutError::Db(error),
+        ) => Err(error),
         Err(error) => Ok(refused(vec![found(None, error.to_string())])),
     }
 }
@@ -88,6 +93,8 @@ fn compile(ground: &Ground<'_>, path: &DomainPath, drawn: &[Drawn]) -> Vec<(Opti
 enum PutError {
     #[error(transparent)]
     Domain(#[from] DomainError),
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     #[error("the domain would have {0} rules; at most {MAX_RULES} are allowed")]
     TooMany(usize),
     #[error(transparent)]
@@ -108,7 +115,7 @@ async fn put(ground: &Ground<'_>, path: &DomainPath, drawn: Vec<Drawn>) -> Resul
     }
     let changed = merged != current;
     if changed && !ground.dry_run {
-        rule_sets::replace_rules(&mut tx, Actor::CommandLine, &domain, &merged, ground.clock.now()).await?;
+        change_rules(&mut tx, Actor::CommandLine, &domain, &merged, ground.clock.now()).await?;
     }
     if ground.dry_run {
         tx.rollback().await.map_err(db::Error::from)?;

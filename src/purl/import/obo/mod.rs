@@ -9,7 +9,7 @@ mod yaml;
 use regex::escape;
 
 use self::document::{Document, EntryKind, TermBrowser};
-use self::order::merge;
+use self::order::{merge, merge_checks};
 use crate::purl::model::Status;
 use crate::purl::ruleset::{Action, Condition, Origin, Pattern, PatternKind, Rule, Scope, Variable};
 

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::part;
+use crate::purl::checks::Check;
 use crate::purl::ruleset::{Origin, Rule};
 
 /// The rules of a domain once `imported` are its rules of `files`; the others stay.
@@ -19,6 +20,15 @@ pub fn merge<'r>(
     // Stable, so that those of one part of one file keep their order.
     rules.sort_by_cached_key(|rule| rule.origin.as_ref().map(place));
     rules
+}
+
+/// The checks of a domain once `imported` are those of `files`; the others stay. In order of file, those of no file first.
+pub fn merge_checks(current: &[Check], files: &HashSet<&str>, imported: Vec<Check>) -> Vec<Check> {
+    let of_file = |check: &&Check| check.origin.as_ref().is_some_and(|file| files.contains(file.as_str()));
+    let kept = current.iter().filter(|check| !of_file(check)).cloned();
+    let mut checks: Vec<Check> = kept.chain(imported).collect();
+    checks.sort_by(|one, other| one.origin.cmp(&other.origin));
+    checks
 }
 
 fn place(origin: &Origin) -> (u8, String, String) {

@@ -4,14 +4,16 @@
 use std::collections::HashSet;
 
 use super::document::{self, Check, Document};
-use super::{DOMAIN, Drawn, NO_FILE, catch_all, merge, rules};
+use super::{DOMAIN, Drawn, NO_FILE, catch_all, merge, merge_checks, rules};
 use crate::db;
 use crate::db::audit::Actor;
+use crate::purl::checks::{self, MAX_CHECKS};
 use crate::purl::domain_path::DomainPath;
 use crate::purl::import::rule_files::{DomainError, Finding, Ground};
 use crate::purl::model::{Domain, QueryPolicy};
+use crate::purl::rule_change::{ChangeError, change_rules};
 use crate::purl::ruleset::{Fault, MAX_RULES, Outcome, Program, Request, Rule};
-use crate::purl::store::rule_sets;
+use crate::purl::store::{check_sets, rule_sets};
 
 /// A file, read.
 #[derive(Debug, Clone)]
@@ -45,6 +47,9 @@ pub enum ImportError {
     /// Files are wrong; every fault of all of them.
     #[error("{} faults; nothing was imported", .0.len())]
     Faults(Vec<Finding>),
+    /// Checks of this domain or of others would be broken.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// There is no domain to import into.
     #[error(transparent)]
     Domain(#[from] DomainError),
@@ -97,10 +102,21 @@ impl Import<'_> {
         imported.extend(last);
         let merged = merge(&current, &names, imported);
         let checks = check(&drafts, &domain, &merged).map_err(ImportError::Faults)?;
-        let changed = merged != current;
-        if changed && !self.ground.dry_run {
-            rule_sets::replace_rules(&mut tx, Actor::CommandLine, &domain, &merged, self.ground.clock.now())
-                .await?;
+        let stated = stated(&drafts, &domain).map_err(ImportError::Faults)?;
+        let set = check_sets::get_checks(&mut tx, &domain).await?;
+        let kept = merge_checks(&set.checks, &names, stated);
+        if kept.len() > MAX_CHECKS {
+            let detail = format!("would have {} checks; at most {MAX_CHECKS} are allowed", kept.len());
+            return Err(ImportError::Faults(vec![Finding { file: DOMAIN.to_owned(), line: None, detail }]));
+        }
+        let (changed, now) = (merged != current || kept != set.checks, self.ground.clock.now());
+        if kept != set.checks {
+            // Judged below, together with the rules.
+            let own = [domain.domain_id];
+            check_sets::replace_checks(&mut tx, Actor::CommandLine, &domain, &kept, &own, now).await?;
+        }
+        if changed {
+            change_rules(&mut tx, Actor::CommandLine, &domain, &merged, now).await?;
         }
         if self.ground.dry_run {
             tx.rollback().await.map_err(db::Error::from)?;
@@ -175,6 +191,31 @@ fn check(drafts: &[Drafted], domain: &Domain, rules: &[Rule]) -> Result<usize, V
         }
     }
     if faults.is_empty() { Ok(asked) } else { Err(faults) }
+}
+
+/// The answers that the files state, as checks that are kept with the domain.
+fn stated(drafts: &[Drafted], domain: &Domain) -> Result<Vec<checks::Check>, Vec<Finding>> {
+    let (mut stated, mut faults) = (Vec::new(), Vec::new());
+    for Drafted { file, document, .. } in drafts {
+        for check in &document.checks {
+            let of = checks::Check {
+                from: format!("{}{}", document.base_url, check.from),
+                headers: Vec::new(),
+                status: None,
+                to: Some(check.to.clone()),
+                origin: Some(document.name.clone()),
+            };
+            match checks::read(&checks::write(std::slice::from_ref(&of)), &domain.path) {
+                Ok(_) => stated.push(of),
+                Err(found) => faults.extend(found.into_iter().map(|fault| Finding {
+                    file: file.clone(),
+                    line: Some(check.line),
+                    detail: fault.detail,
+                })),
+            }
+        }
+    }
+    if faults.is_empty() { Ok(stated) } else { Err(faults) }
 }
 
 /// What is wrong with the answer to a check.
