@@ -122,7 +122,11 @@ fn answer_list(route: &Route) -> String {
         let content = match answer.content {
             Content::Nothing => String::new(),
             Content::Page => " A page.".to_owned(),
+            Content::Text => " A text.".to_owned(),
             Content::Json(schema) => format!(" {}", to_shape(schema)),
+            Content::JsonOf(media_type, schema) => {
+                format!(" As <code>{}</code>: {}", escape(media_type), to_shape(schema))
+            }
         };
         let names: Vec<String> =
             answer.headers.iter().map(|header| format!("<code>{}</code>", escape(header.name))).collect();

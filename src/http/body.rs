@@ -174,6 +174,20 @@ impl<'a> Fields<'a> {
         if self.faults.len() == before { Ok(items) } else { Err(Faulty) }
     }
 
+    /// The same, where an absent array, or null, is an empty one.
+    pub fn each_if_given<T>(
+        &mut self,
+        name: &'static str,
+        sizes: std::ops::RangeInclusive<usize>,
+        item: impl FnMut(&'a Value, &str, &mut Vec<Fault>) -> Option<T>,
+    ) -> Result<Vec<T>, Faulty> {
+        if matches!(self.object.get(name), None | Some(Value::Null)) {
+            self.known.push(name);
+            return Ok(Vec::new());
+        }
+        self.each(name, sizes, item)
+    }
+
     /// Notes a fault that no single field's rule sees.
     pub fn fault(&mut self, name: &str, detail: impl Into<String>) -> Faulty {
         let name = name.replace('~', "~0").replace('/', "~1");

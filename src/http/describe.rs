@@ -143,8 +143,12 @@ pub enum Content {
     Nothing,
     /// `application/json`.
     Json(Schema),
+    /// The same in another media type of JSON.
+    JsonOf(&'static str, Schema),
     /// `text/html`.
     Page,
+    /// `text/plain`.
+    Text,
 }
 
 /// An answer that is no problem; one status may have several with different contents.
@@ -164,6 +168,16 @@ impl Answer {
     /// An answer in JSON.
     pub const fn json(status: u16, help: &'static str, schema: Schema) -> Self {
         Self { status, help, content: Content::Json(schema), headers: &[] }
+    }
+
+    /// An answer in a media type that is JSON by its suffix.
+    pub const fn json_of(status: u16, help: &'static str, media_type: &'static str, schema: Schema) -> Self {
+        Self { status, help, content: Content::JsonOf(media_type, schema), headers: &[] }
+    }
+
+    /// A text.
+    pub const fn text(status: u16, help: &'static str) -> Self {
+        Self { status, help, content: Content::Text, headers: &[] }
     }
 
     /// An answer without a body.

@@ -83,8 +83,8 @@ pub fn schemas(routes: &[Route]) -> Vec<Schema> {
         Body::Required(schema) | Body::Optional(schema) => Some(schema),
     });
     let answers = routes.iter().flat_map(|route| route.answers).filter_map(|answer| match answer.content {
-        Content::Json(schema) => Some(schema),
-        Content::Nothing | Content::Page => None,
+        Content::Json(schema) | Content::JsonOf(_, schema) => Some(schema),
+        Content::Nothing | Content::Page | Content::Text => None,
     });
     let mut by_name = BTreeMap::new();
     schema::SHARED
@@ -192,8 +192,14 @@ fn response(answers: &[&Answer], problems: &[&ProblemCode], limited: bool) -> Va
             Content::Json(schema) => {
                 content.insert("application/json".into(), json!({"schema": schema::reference(schema)}));
             }
+            Content::JsonOf(media_type, schema) => {
+                content.insert(media_type.into(), json!({"schema": schema::reference(schema)}));
+            }
             Content::Page => {
                 content.insert("text/html".into(), json!({"schema": {"type": "string"}}));
+            }
+            Content::Text => {
+                content.insert("text/plain".into(), json!({"schema": {"type": "string"}}));
             }
         }
         headers.extend(answer.headers.iter().map(|it| (it.name.to_owned(), header(*it))));

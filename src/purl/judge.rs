@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use super::checks::{Check, Given};
 use super::location;
 use super::model::{Domain, State};
+use super::negotiation;
 use super::raw_path::RawPath;
 use super::resolve::JUMPS;
 use super::rules;
@@ -97,7 +98,7 @@ impl<'c> Judge<'c> {
                 return Ok(UNKNOWN);
             };
             through.insert(domain.domain_id);
-            if let Some(given) = self.by_name(&domain, &raw, query.as_deref()).await? {
+            if let Some(given) = self.by_name(&domain, &raw, query.as_deref(), check).await? {
                 return Ok(given);
             }
             let Some(program) = self.program(&domain).await? else { return Ok(UNKNOWN) };
@@ -119,6 +120,7 @@ impl<'c> Judge<'c> {
         domain: &Domain,
         path: &RawPath<'_>,
         query: Option<&str>,
+        check: &Check,
     ) -> Result<Option<Given>, db::Error> {
         if !domain.has_names {
             return Ok(None);
@@ -131,10 +133,14 @@ impl<'c> Judge<'c> {
         let Some(matched) = rules::choose(path, domain, &found, self.now) else { return Ok(None) };
         let purl = matched.purl();
         Ok(Some(match purl.state(self.now) {
-            State::Live => Given {
-                status: purl.status,
-                location: location::of_match(&matched, query, domain.policies.query),
-            },
+            State::Live => {
+                let sent = |name| Some(check.header(name));
+                let target = purl.target.as_deref();
+                let variant =
+                    negotiation::choose(&purl.variants, target, sent("accept"), sent("accept-language"));
+                let location = location::of_match(&matched, variant, query, domain.policies.query);
+                Given { status: purl.status, location }
+            }
             State::TemporarilyGone => Given { status: 404, location: None },
             State::Expired | State::Withdrawn => Given { status: 410, location: None },
         }))

@@ -131,6 +131,7 @@ mod tests {
             status,
             kind: Kind::Plain,
             target: Some("https://e.org/".into()),
+            variants: Box::default(),
             valid_until,
             tombstone_reason: None,
             successor: None,

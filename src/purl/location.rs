@@ -14,9 +14,17 @@ use super::rules::Match;
 /// clients send raw, are always encoded by this crate.
 const UNSAFE: &AsciiSet = &CONTROLS.add(b' ');
 
-/// The address that a name leads to, as the request has met it; `None` where it has no target.
-pub fn of_match(matched: &Match<'_, '_>, query: Option<&str>, policy: QueryPolicy) -> Option<String> {
-    let target = matched.purl().target.as_deref()?;
+/// The address that a name leads to, as the request has met it: to the variant at a place, else to its own target; `None`
+/// where it has none.
+pub fn of_match(
+    matched: &Match<'_, '_>,
+    variant: Option<usize>,
+    query: Option<&str>,
+    policy: QueryPolicy,
+) -> Option<String> {
+    let purl = matched.purl();
+    let variant = variant.and_then(|place| purl.variants.get(place));
+    let target = variant.map(|variant| variant.target.as_str()).or(purl.target.as_deref())?;
     Some(match matched {
         Match::Exact(_) => exact(target, query, policy),
         Match::Prefix(purl, tail) => partial(target, purl.kind, *tail, query, policy),

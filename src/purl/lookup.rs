@@ -30,7 +30,7 @@ pub const PROBE: Statement = Statement {
 SELECT i.place, p.*
 FROM unnest($1, $2, $3) WITH ORDINALITY AS i (tenant_id, domain_id, name_key, place)
 CROSS JOIN LATERAL (
-    SELECT purl_id, name_key, name, revision, status, kind, target, valid_until, tombstone_reason, successor,
+    SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until, tombstone_reason, successor,
            created_at, updated_at
     FROM purls WHERE tenant_id = i.tenant_id AND domain_id = i.domain_id AND name_key = i.name_key OFFSET 0) AS p",
     types: &[Type::INT8_ARRAY, Type::INT8_ARRAY, Type::TEXT_ARRAY],

@@ -1,6 +1,7 @@
 //! Persistent URLs: domains with their rules, names and their targets, their resolution at the root path, their
-//! history, and imports. Negotiation and `?info` are no part of it yet.
+//! history, and imports.
 
+pub mod accept;
 pub mod announce;
 pub mod api;
 pub mod change_preview;
@@ -15,6 +16,7 @@ pub mod location;
 pub mod lookup;
 pub mod model;
 pub mod name;
+pub mod negotiation;
 pub mod raw_path;
 pub mod resolve;
 mod row;
@@ -25,6 +27,7 @@ pub mod ruleset;
 mod segment;
 pub mod store;
 pub mod target;
+pub mod variant;
 pub mod write;
 
 pub use api::{Purls, RESOLUTION, ROUTES, RULE_ROUTES, resolution, router};

@@ -9,6 +9,7 @@ use super::domain_path::DomainPath;
 use super::name;
 
 pub use super::kind::Kind;
+pub use super::variant::Variant;
 
 /// A word that is none of those a setting knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -200,6 +201,8 @@ pub struct Purl {
     pub kind: Kind,
     /// Where it points; of a tombstone: where it last pointed.
     pub target: Option<String>,
+    /// Other targets, for those who ask for their media type or language.
+    pub variants: Box<[Variant]>,
     /// When it expires.
     pub valid_until: Option<OffsetDateTime>,
     /// Of a tombstone: why it was withdrawn.

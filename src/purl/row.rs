@@ -1,10 +1,12 @@
 //! Turns rows of the hot path into the model. A value that the schema rules out becomes an error that names
 //! table, column and row, never a default.
 
+use serde_json::Value;
 use tokio_postgres::Row;
 
 use super::domain_path::DomainPath;
-use super::model::{Domain, Kind, Policies, Purl, QueryPolicy, Status, TrailingSlash};
+use super::model::{Domain, Kind, Policies, Purl, QueryPolicy, Status, TrailingSlash, Variant};
+use super::variant;
 use crate::db;
 
 /// What the schema rules out and was read all the same.
@@ -52,6 +54,15 @@ pub fn kind(purl_id: i64, column: Option<&str>) -> Result<Kind, Impossible> {
     Kind::from_stored(column).map_err(|_| Impossible { table: "purls", column: "kind", row: purl_id })
 }
 
+/// The variants of a name from their column.
+pub fn variants(purl_id: i64, column: Option<&Value>) -> Result<Box<[Variant]>, Impossible> {
+    variant::from_stored(column).map(Vec::into_boxed_slice).map_err(|_| Impossible {
+        table: "purls",
+        column: "variants",
+        row: purl_id,
+    })
+}
+
 /// A domain from the columns of `domains` and `domain_state`; `domain_updated_at` is the latter's.
 pub fn domain(row: &Row) -> Result<Domain, db::Error> {
     let domain_id = row.try_get("domain_id")?;
@@ -87,6 +98,7 @@ pub fn purl(row: &Row) -> Result<Purl, db::Error> {
         status: status(purl_id, row.try_get("status")?)?,
         kind: kind(purl_id, row.try_get("kind")?)?,
         target: row.try_get("target")?,
+        variants: variants(purl_id, row.try_get::<_, Option<Value>>("variants")?.as_ref())?,
         valid_until: row.try_get("valid_until")?,
         tombstone_reason: row.try_get("tombstone_reason")?,
         successor: row.try_get("successor")?,

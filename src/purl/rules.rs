@@ -196,6 +196,7 @@ mod tests {
             status,
             kind: if is_prefix { Kind::Partial } else { Kind::Plain },
             target: Some("http://e.org/".to_owned()),
+            variants: Box::default(),
             valid_until: None,
             tombstone_reason: None,
             successor: None,

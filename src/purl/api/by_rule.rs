@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::root::kept_for;
-use super::{gone, problems};
+use super::{gone, info, problems};
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::Domain;
 use crate::purl::resolve::Found;
@@ -54,7 +54,9 @@ fn body(answer: &Answer, headers: &HeaderMap) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::NOT_FOUND);
     match (status, &answer.location) {
         (_, Some(location)) => match HeaderValue::try_from(location) {
-            Ok(location) => (status, [(header::LOCATION, location)]).into_response(),
+            Ok(location) => {
+                (status, [(header::LOCATION, location), (header::LINK, info::LINK)]).into_response()
+            }
             Err(error) => Problem::new(&problem_codes::INTERNAL).source(error).into_response(),
         },
         (StatusCode::FORBIDDEN, None) => Problem::new(&problems::RULE_FORBIDS).into_response(),

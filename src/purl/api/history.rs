@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::Uri;
 use serde::Serialize;
+use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -11,6 +12,7 @@ use super::{Purls, addressed};
 use crate::http::auth::{InDomains, MayRead};
 use crate::http::{Problem, paging};
 use crate::purl::store::revisions::{REVISIONS, Revision, list_revisions};
+use crate::purl::variant;
 
 #[derive(Serialize)]
 struct Item {
@@ -18,6 +20,7 @@ struct Item {
     status: u16,
     kind: &'static str,
     target: Option<String>,
+    variants: Value,
     #[serde(with = "time::serde::rfc3339::option")]
     valid_until: Option<OffsetDateTime>,
     reason: Option<String>,
@@ -36,6 +39,7 @@ impl From<Revision> for Item {
             status: state.status,
             kind: state.kind.as_str(),
             target: state.target,
+            variants: variant::to_json(&state.variants),
             valid_until: state.valid_until,
             reason: state.tombstone_reason,
             successor: state.successor,

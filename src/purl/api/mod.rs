@@ -2,6 +2,7 @@
 
 mod addressed;
 mod by_rule;
+mod by_variant;
 mod checks;
 mod domain_body;
 mod domain_create;
@@ -11,6 +12,8 @@ mod domain_update;
 mod explain;
 mod gone;
 mod history;
+mod info;
+mod info_forms;
 mod negotiate;
 pub mod problems;
 mod purl_body;
@@ -20,6 +23,7 @@ mod purl_list;
 mod purl_read;
 mod purl_restore;
 mod purl_update;
+mod purl_variants;
 mod purl_withdraw;
 mod root;
 mod routes;

@@ -3,50 +3,35 @@
 
 use http::{HeaderMap, header};
 
+use crate::purl::accept::{self, MediaType};
+
 /// Whether `Accept` puts HTML above JSON. Without a preference it is JSON, as everywhere else.
 pub fn prefers_html(headers: &HeaderMap) -> bool {
+    let ranges = accepted(headers);
+    let weight = |of: &[&str]| {
+        let types = of.iter().filter_map(|text| MediaType::parse(text).ok());
+        let ranks = types.filter_map(|of_type| accept::rank_of_type(&of_type, &ranges));
+        ranks.max_by_key(|rank| (rank.exactness, rank.weight)).map_or(0, |rank| rank.weight)
+    };
+    weight(&["text/html"]) > weight(&["application/problem+json", "application/json"])
+}
+
+/// The place of the form that is preferred among these media types; where nothing decides, the first.
+pub fn preferred(headers: &HeaderMap, forms: &[&str]) -> usize {
+    let ranges = accepted(headers);
+    let rank = |form: &&str| {
+        let of_type = MediaType::parse(form).ok()?;
+        accept::rank_of_type(&of_type, &ranges).map(|rank| (rank.weight, rank.exactness))
+    };
+    let ranks: Vec<_> = forms.iter().map(|form| rank(form).filter(|(weight, _)| *weight > 0)).collect();
+    let best = ranks.iter().max().copied().flatten();
+    ranks.iter().position(|rank| *rank == best).unwrap_or_default()
+}
+
+fn accepted(headers: &HeaderMap) -> Vec<(accept::MediaRange, u16)> {
     let values: Vec<&str> =
         headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
-    let accept = values.join(",");
-    let html = quality(&accept, "text", &["html"]);
-    let json = quality(&accept, "application", &["problem+json", "json"]);
-    html > json
-}
-
-/// The quality of a type in thousandths: of its most specific range, 0 where none covers it.
-fn quality(accept: &str, main: &str, subs: &[&str]) -> u16 {
-    let mut best = (0, 0);
-    for range in accept.split(',') {
-        let mut parts = range.split(';').map(str::trim);
-        let Some((range_main, range_sub)) = parts.next().and_then(|range| range.split_once('/')) else {
-            continue;
-        };
-        let specificity = if range_main.eq_ignore_ascii_case(main) {
-            if subs.iter().any(|sub| range_sub.eq_ignore_ascii_case(sub)) {
-                3
-            } else if range_sub == "*" {
-                2
-            } else {
-                continue;
-            }
-        } else if range_main == "*" && range_sub == "*" {
-            1
-        } else {
-            continue;
-        };
-        let quality = parts
-            .find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")))
-            .map_or(1000, thousandths);
-        best = best.max((specificity, quality));
-    }
-    best.1
-}
-
-/// `0.5` is 500. A malformed weight counts as nothing.
-fn thousandths(weight: &str) -> u16 {
-    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
-    let digits = format!("{whole}{fraction:0<3}");
-    if fraction.len() > 3 { 0 } else { digits.parse().ok().filter(|quality| *quality <= 1000).unwrap_or(0) }
+    accept::media_ranges(&values.join(","))
 }
 
 #[cfg(test)]

@@ -7,13 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::Purls;
+use super::{Purls, purl_variants};
 use crate::http::body::{Faulty, Fields};
 use crate::http::{etag, fields};
 use crate::ids;
-use crate::purl::model::{Domain, Kind, Purl, Status};
+use crate::purl::model::{Domain, Kind, Purl, Status, Variant};
 use crate::purl::raw_path;
 use crate::purl::target::{OwnAddress, Target};
+use crate::purl::variant;
 
 /// A name.
 #[derive(Serialize)]
@@ -27,6 +28,7 @@ pub struct Body {
     status: u16,
     kind: &'static str,
     target: Option<String>,
+    variants: Value,
     #[serde(with = "time::serde::rfc3339::option")]
     valid_until: Option<OffsetDateTime>,
     reason: Option<String>,
@@ -50,6 +52,7 @@ impl Body {
             status: purl.status,
             kind: purl.kind.as_str(),
             target: purl.target,
+            variants: variant::to_json(&purl.variants),
             valid_until: purl.valid_until,
             reason: purl.tombstone_reason,
             successor: purl.successor,
@@ -83,6 +86,8 @@ pub struct Answer {
     pub kind: Kind,
     /// Where it points; absent only with status 404.
     pub target: Option<Target>,
+    /// Other targets.
+    pub variants: Vec<Variant>,
     /// When it expires.
     pub valid_until: Option<OffsetDateTime>,
 }
@@ -92,6 +97,7 @@ pub struct AnswerFields {
     status: Result<Option<Status>, Faulty>,
     kind: Result<Option<Kind>, Faulty>,
     target: Result<Option<Target>, Faulty>,
+    variants: Result<Vec<Variant>, Faulty>,
     valid_until: Result<Option<OffsetDateTime>, Faulty>,
 }
 
@@ -100,6 +106,9 @@ impl AnswerFields {
     pub fn read(body: &mut Fields<'_>, own: &OwnAddress) -> Self {
         let read = Self::read_any(body, own);
         let needs_target = !matches!(&read.status, Ok(Some(status)) if !status.is_redirect());
+        if !needs_target && matches!(&read.variants, Ok(variants) if !variants.is_empty()) {
+            body.fault("variants", "are of no use with status 404");
+        }
         if needs_target && matches!(read.target, Ok(None)) {
             return Self { target: Err(body.fault("target", "is required, except with status 404")), ..read };
         }
@@ -113,6 +122,7 @@ impl AnswerFields {
             ("status", !matches!(read.status, Ok(None))),
             ("kind", !matches!(read.kind, Ok(None))),
             ("target", !matches!(read.target, Ok(None))),
+            ("variants", !matches!(&read.variants, Ok(variants) if variants.is_empty())),
         ];
         for (name, _) in given.into_iter().filter(|(_, given)| *given) {
             body.fault(name, "is copied from the other name and cannot be given as well");
@@ -125,6 +135,7 @@ impl AnswerFields {
             status: body.optional("status", status),
             kind: body.optional("kind", kind),
             target: body.optional("target", |value| target(value, own)),
+            variants: purl_variants::read(body, own),
             valid_until: body.optional("valid_until", fields::instant),
         }
     }
@@ -135,6 +146,7 @@ impl AnswerFields {
             status: self.status?,
             kind: self.kind?.unwrap_or(Kind::Plain),
             target: self.target?,
+            variants: self.variants?,
             valid_until: self.valid_until?,
         })
     }

@@ -4,7 +4,7 @@
 use time::OffsetDateTime;
 
 use super::purl_body::Answer;
-use super::{Purls, addressed};
+use super::{Purls, addressed, purl_variants};
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::{Purl, State, Status};
 use crate::purl::target::Target;
@@ -27,7 +27,14 @@ fn copy(state: &Purls, purl: &Purl, own: &Answer, now: OffsetDateTime) -> Result
         .map_err(|error| Problem::new(&problem_codes::INTERNAL).source(error))?;
     let target = purl.target.as_deref().map(|target| Target::parse(target, &state.own)).transpose();
     let target = target.map_err(|fault| refused(format!("its target is no longer allowed: {fault}")))?;
-    Ok(Answer { status: Some(status), kind: purl.kind, target, valid_until: own.valid_until })
+    purl_variants::still_allowed(&purl.variants, &state.own).map_err(refused)?;
+    Ok(Answer {
+        status: Some(status),
+        kind: purl.kind,
+        target,
+        variants: purl.variants.to_vec(),
+        valid_until: own.valid_until,
+    })
 }
 
 fn refused(detail: impl Into<String>) -> Problem {

@@ -87,6 +87,7 @@ async fn make(state: &Purls, caller: &Caller, once: &Once, wanted: &Wanted) -> R
             status: answer.status.unwrap_or(domain.policies.default_status),
             kind: answer.kind,
             target: answer.target.clone(),
+            variants: answer.variants.clone(),
             valid_until: answer.valid_until,
         };
         let name_key = name.key(domain.case_insensitive);

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::Uri;
 
-use super::{Purls, addressed, purl_update};
+use super::{Purls, addressed, purl_update, purl_variants};
 use crate::http::auth::{InDomains, MayEdit};
 use crate::http::body::OptionalJsonObject;
 use crate::http::etag::IfMatch;
@@ -63,7 +63,14 @@ fn in_force(state: &Purls, earlier: &Revision) -> Result<NewState, Problem> {
         .map_err(|error| Problem::new(&problem_codes::INTERNAL).source(error))?;
     let target = earlier.target.as_deref().map(|target| Target::parse(target, &state.own)).transpose();
     let target = target.map_err(|fault| refused(format!("its target is no longer allowed: {fault}")))?;
-    Ok(NewState::Live { status, kind: earlier.kind, target, valid_until: earlier.valid_until })
+    purl_variants::still_allowed(&earlier.variants, &state.own).map_err(refused)?;
+    Ok(NewState::Live {
+        status,
+        kind: earlier.kind,
+        target,
+        variants: earlier.variants.to_vec(),
+        valid_until: earlier.valid_until,
+    })
 }
 
 fn refused(detail: impl Into<String>) -> Problem {

@@ -32,6 +32,7 @@ pub async fn update(
         status: answer.status.unwrap_or(domain.policies.default_status),
         kind: answer.kind,
         target: answer.target.clone(),
+        variants: answer.variants.clone(),
         valid_until: answer.valid_until,
     })
     .await

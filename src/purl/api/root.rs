@@ -9,7 +9,7 @@ use metrics::counter;
 use time::OffsetDateTime;
 
 use super::by_rule::{self, Ruled};
-use super::{Purls, gone, problems};
+use super::{Purls, by_variant, gone, info, problems};
 use crate::db;
 use crate::http::{Problem, problem_codes};
 use crate::purl::model::{Domain, Purl, State as NameState};
@@ -49,7 +49,7 @@ pub async fn resolve(State(state): State<Purls>, method: Method, uri: Uri, heade
     if matches!(method, Method::GET | Method::HEAD) {
         // Labels that are written out are looked up without being put together.
         let counter = match response.status().as_u16() {
-            300..=399 => counter!(RESOLUTIONS, "outcome" => "redirect"),
+            200..=399 => counter!(RESOLUTIONS, "outcome" => "redirect"),
             410 => counter!(RESOLUTIONS, "outcome" => "gone"),
             400..=499 => counter!(RESOLUTIONS, "outcome" => "not_found"),
             _ => counter!(RESOLUTIONS, "outcome" => "unavailable"),
@@ -92,6 +92,14 @@ pub(super) async fn get(
         let matched = rules::choose(path, &found.domain, &found.names, now)?;
         Some((&found.domain, matched))
     });
+    if jumps == JUMPS
+        && sent.1 == Some(info::QUERY)
+        && let Some(found) = &found
+        && let matched = answer.as_ref().map(|(_, matched)| matched)
+        && let Some(response) = info::answer(state, found, matched, sent.0, headers, now)
+    {
+        return Ok(response);
+    }
     let Some((domain, matched)) = answer else {
         match found.as_ref().and_then(|found| by_rule::answer(found, sent.0, sent.1, headers)) {
             Some(Ruled::Answered(response)) => return Ok(response),
@@ -108,8 +116,9 @@ pub(super) async fn get(
         return Ok(kept_for(gone::unknown(headers), UNKNOWN_SECONDS));
     };
     let purl = matched.purl();
+    let chosen = by_variant::choose(purl, headers);
     let mut response = match purl.state(now) {
-        NameState::Live => redirect(domain, &matched, sent.1, now)?,
+        NameState::Live => redirect(domain, &matched, sent.1, chosen, now)?,
         NameState::TemporarilyGone => {
             kept_for(gone::answer(headers, purl, NameState::TemporarilyGone), UNKNOWN_SECONDS)
         }
@@ -118,7 +127,7 @@ pub(super) async fn get(
             kept_for(gone::answer(headers, purl, state), seconds)
         }
     };
-    response.headers_mut().insert(header::ETAG, entity_tag(domain, purl));
+    response.headers_mut().insert(header::ETAG, entity_tag(domain, purl, chosen));
     Ok(response)
 }
 
@@ -149,19 +158,29 @@ fn redirect(
     domain: &Domain,
     matched: &Match<'_, '_>,
     query: Option<&str>,
+    variant: Option<usize>,
     now: OffsetDateTime,
 ) -> Result<Response, Problem> {
     let purl = matched.purl();
     let broken =
         |what: &str| Problem::new(&problem_codes::INTERNAL).source(format!("purl {}: {what}", purl.purl_id));
-    let location = location::of_match(matched, query, domain.policies.query)
+    let location = location::of_match(matched, variant, query, domain.policies.query)
         .ok_or_else(|| broken("a redirect without target"))?;
     let location =
         HeaderValue::try_from(location).map_err(|_| broken("a target that no header can carry"))?;
     let status = StatusCode::from_u16(purl.status).map_err(|_| broken("a status that is none"))?;
     let left = purl.valid_until.map_or(i64::MAX, |until| (until - now).whole_seconds());
     let seconds = left.min(domain.policies.cache_seconds.into());
-    Ok(kept_for((status, [(header::LOCATION, location)]).into_response(), seconds))
+    let mut response = kept_for((status, [(header::LOCATION, location)]).into_response(), seconds);
+    response.headers_mut().insert(header::LINK, info::LINK);
+    by_variant::vary(&mut response, purl);
+    Ok(response)
+}
+
+/// Where the name leads a request without query and headers, if it leads anywhere now.
+pub(super) fn leads_to(domain: &Domain, matched: &Match<'_, '_>, now: OffsetDateTime) -> Option<String> {
+    let is_live = matched.purl().state(now) == NameState::Live;
+    is_live.then(|| location::of_match(matched, None, None, domain.policies.query)).flatten()
 }
 
 /// Says how long the answer may be reused without asking; a 301 without this would be kept for ever.
@@ -173,9 +192,13 @@ pub(super) fn kept_for(mut response: Response, seconds: i64) -> Response {
     response
 }
 
-/// Changes with the name and with the domain's settings; weak, because a page and a document share it.
-fn entity_tag(domain: &Domain, purl: &Purl) -> HeaderValue {
-    let tag = format!("W/\"{}.{}.{}\"", purl.purl_id, purl.revision, domain.generation);
+/// Changes with the name and with the domain's settings, and each variant has its own; weak, because a page and a document share it.
+fn entity_tag(domain: &Domain, purl: &Purl, variant: Option<usize>) -> HeaderValue {
+    let Purl { purl_id, revision, .. } = purl;
+    let tag = match variant {
+        None => format!("W/\"{purl_id}.{revision}.{}\"", domain.generation),
+        Some(place) => format!("W/\"{purl_id}.{revision}.{}.{place}\"", domain.generation),
+    };
     HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"0\""))
 }
 

@@ -5,8 +5,8 @@ use super::problems::{
     NOT_ACCEPTABLE, RULE_BAD_REQUEST, RULE_FORBIDS, RULE_GONE, RULES_GO_ROUND, TEMPORARILY_GONE, WITHDRAWN,
 };
 use super::schemas::{
-    self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER, PURL_PAGE,
-    RESTORATION, REVISION_PAGE, WITHDRAWAL,
+    self, DOMAIN, DOMAIN_PAGE, DOMAIN_SETTINGS, INFO, INFO_LINKED, NEW_DOMAIN, NEW_PURL, PURL, PURL_ANSWER,
+    PURL_PAGE, RESTORATION, REVISION_PAGE, WITHDRAWAL,
 };
 use crate::http::describe::{Answer, Header, Parameter};
 use crate::http::problem_codes::{INVALID, NOT_FOUND, QUOTA_EXCEEDED};
@@ -109,7 +109,8 @@ pub const ROUTES: &[Route] = &[
 const WEAK_ETAG: Header = Header::always("ETag", "Changes with the name and with its domain's settings.");
 const TARGET: Header =
     Header::always("Location", "The target, byte for byte, with what the request adds to it.");
-const REDIRECT: &[Header] = &[TARGET, CACHE_CONTROL, WEAK_ETAG, ANY_ORIGIN];
+const DESCRIBED: Header = Header::always("Link", "`describedby`: the same path with `?info`.");
+const REDIRECT: &[Header] = &[TARGET, CACHE_CONTROL, WEAK_ETAG, DESCRIBED, ANY_ORIGIN];
 const KEPT: &[Header] = &[CACHE_CONTROL, ANY_ORIGIN];
 /// An address that the server keeps for itself has no such header.
 const MAYBE_ANY_ORIGIN: Header = Header::sometimes(ANY_ORIGIN.name, ANY_ORIGIN.help);
@@ -125,6 +126,10 @@ pub const RESOLUTION: &[Route] = &[
         .about(RESOLVING, "Resolves a name")
         .help("The longest registered domain that is a prefix of the path answers. The query goes along as the domain says. With `Accept: text/html` before JSON, what is gone or unknown is told on a page.")
         .answers(&[
+            Answer::json(200, "What is known of the path, where the whole query is `info`; in the form that `Accept` prefers.", INFO).headers(KEPT),
+            Answer::json_of(200, "As linked data.", "application/ld+json", INFO_LINKED),
+            Answer::page(200, "As a page."),
+            Answer::text(200, "As ARKs tell of themselves."),
             Answer::empty(204, "Nothing, by a rule of the domain.").headers(KEPT),
             Answer::empty(301, "Moved for good.").headers(REDIRECT),
             Answer::empty(302, "Found.").headers(REDIRECT),

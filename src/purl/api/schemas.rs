@@ -7,6 +7,7 @@ use crate::http::schema::{
     about, body, boolean, id, instant, integer, nullable, object, page, reference, string, text, uuid, words,
 };
 use crate::purl::model::{Kind, State};
+use crate::purl::variant::MOST;
 
 /// A domain.
 pub const DOMAIN: Schema = Schema::new("Domain", || {
@@ -54,6 +55,7 @@ pub const PURL: Schema = Schema::new("Purl", || {
         "status": shown_status(),
         "kind": kind(),
         "target": nullable(string()),
+        "variants": shown_variants(),
         "valid_until": nullable(instant()),
         "reason": nullable(string()),
         "successor": nullable(string()),
@@ -90,6 +92,40 @@ pub const WITHDRAWAL: Schema = Schema::new("Withdrawal", || {
     body(&[], members, json!({"reason": "Superseded", "successor": "https://example.org/new"}))
 });
 
+/// What everybody may know of a path.
+pub const INFO: Schema = Schema::new("Info", || {
+    object(json!({
+        "url": string(),
+        "answered_by": words(&["name", "rule"]),
+        "leads_to": about(nullable(string()), "Where a request without query and headers is sent."),
+        "status": nullable(json!({"type": "integer"})),
+        "state": nullable(state()),
+        "name": nullable(string()),
+        "kind": nullable(kind()),
+        "target": nullable(string()),
+        "variants": nullable(shown_variants()),
+        "valid_until": nullable(instant()),
+        "reason": nullable(string()),
+        "successor": nullable(string()),
+        "revision": nullable(integer(1, None)),
+        "created_at": nullable(instant()),
+        "updated_at": nullable(instant()),
+        "domain": object(json!({
+            "path": string(),
+            "url": string(),
+            "case_insensitive": boolean(),
+            "normalization": words(&["NFC"]),
+            "trailing_slash": trailing_slash(),
+            "query": query(),
+            "cache_seconds": cache_seconds(),
+        })),
+    }))
+});
+
+/// The same as linked data.
+pub const INFO_LINKED: Schema =
+    Schema::new("InfoLinked", || json!({"type": "object", "required": ["@context", "@id"]}));
+
 /// Which state a name goes back to.
 pub const RESTORATION: Schema = Schema::new("Restoration", || {
     let revision = about(nullable(integer(1, None)), "Default: the last one in which the name was in force.");
@@ -103,6 +139,7 @@ pub const REVISION_PAGE: Schema = Schema::new("RevisionPage", || {
         "status": shown_status(),
         "kind": kind(),
         "target": nullable(string()),
+        "variants": shown_variants(),
         "valid_until": nullable(instant()),
         "reason": nullable(string()),
         "successor": nullable(string()),
@@ -138,8 +175,24 @@ fn answer_members() -> Value {
             "Default: `plain`. The others answer for everything below the name, too: the tail is put behind the target as it is, or with its extension appended, ignored or replaced.",
         ),
         "target": about(nullable(target()), "Required, except with status 404."),
+        "variants": about(
+            nullable(json!({"type": "array", "maxItems": MOST, "items": body(&["target"], json!({
+                "type": nullable(text(3, 255)),
+                "language": nullable(text(1, 64)),
+                "target": target(),
+            }), json!({"type": "text/turtle", "target": "https://example.org/thing.ttl"}))})),
+            "Other targets, for those who ask for their type or language; `target` is the default.",
+        ),
         "valid_until": nullable(instant()),
     })
+}
+
+fn shown_variants() -> Value {
+    json!({"type": "array", "items": object(json!({
+        "type": nullable(string()),
+        "language": nullable(string()),
+        "target": string(),
+    }))})
 }
 
 fn policies() -> Value {

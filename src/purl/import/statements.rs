@@ -193,9 +193,9 @@ WITH existing AS MATERIALIZED (
         OFFSET 0) AS p
     WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line = ANY ($3)),
 superseded AS (
-    INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, kind, target, valid_until,
+    INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, kind, target, variants, valid_until,
                                 tombstone_reason, successor, written_at, written_by, superseded_at)
-    SELECT tenant_id, domain_id, name_key, revision, status, kind, target, valid_until, tombstone_reason,
+    SELECT tenant_id, domain_id, name_key, revision, status, kind, target, variants, valid_until, tombstone_reason,
            successor, updated_at, updated_by, greatest($4, updated_at)
     FROM existing WHERE status <> 410 AND (target, status) IS DISTINCT FROM (new_target, new_status)
     RETURNING tenant_id, domain_id, name_key, superseded_at),

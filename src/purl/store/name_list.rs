@@ -54,7 +54,7 @@ async fn list_main(
             sqlx::query_as!(
                 NameRow,
                 "/* list names */
-                 SELECT purl_id, name_key, name, revision, status, kind, target, valid_until,
+                 SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until,
                         tombstone_reason, successor, created_at, updated_at
                  FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key >= $3
                    AND (NOT $5 OR (status NOT IN (404, 410) AND (valid_until IS NULL OR valid_until > $6)))
@@ -73,7 +73,7 @@ async fn list_main(
             sqlx::query_as!(
                 NameRow,
                 "/* list names */
-                 SELECT purl_id, name_key, name, revision, status, kind, target, valid_until,
+                 SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until,
                         tombstone_reason, successor, created_at, updated_at
                  FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key < $3
                    AND (NOT $5 OR (status NOT IN (404, 410) AND (valid_until IS NULL OR valid_until > $6)))
@@ -106,7 +106,7 @@ async fn list_apart(
             sqlx::query_as!(
                 NameRow,
                 "/* list names apart */
-                 SELECT purl_id, name_key, name, revision, status, kind, target, valid_until,
+                 SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until,
                         tombstone_reason, successor, created_at, updated_at
                  FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key >= $3
                    AND (status IN (404, 410) OR valid_until IS NOT NULL)
@@ -127,7 +127,7 @@ async fn list_apart(
             sqlx::query_as!(
                 NameRow,
                 "/* list names apart */
-                 SELECT purl_id, name_key, name, revision, status, kind, target, valid_until,
+                 SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until,
                         tombstone_reason, successor, created_at, updated_at
                  FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key < $3
                    AND (status IN (404, 410) OR valid_until IS NOT NULL)

@@ -1,5 +1,6 @@
 //! One name as management reads it.
 
+use serde_json::Value;
 use sqlx::{PgConnection, PgPool};
 use time::OffsetDateTime;
 
@@ -16,6 +17,7 @@ pub(super) struct NameRow {
     pub(super) status: i16,
     pub(super) kind: Option<String>,
     pub(super) target: Option<String>,
+    pub(super) variants: Option<Value>,
     pub(super) valid_until: Option<OffsetDateTime>,
     pub(super) tombstone_reason: Option<String>,
     pub(super) successor: Option<String>,
@@ -35,6 +37,7 @@ impl TryFrom<NameRow> for Purl {
             status: row::status(found.purl_id, found.status)?,
             kind: row::kind(found.purl_id, found.kind.as_deref())?,
             target: found.target,
+            variants: row::variants(found.purl_id, found.variants.as_ref())?,
             valid_until: found.valid_until,
             tombstone_reason: found.tombstone_reason,
             successor: found.successor,
@@ -48,7 +51,7 @@ impl TryFrom<NameRow> for Purl {
 pub async fn find_purl(pool: &PgPool, domain: &Domain, name_key: &str) -> Result<Option<Purl>, db::Error> {
     let found = sqlx::query_as!(
         NameRow,
-        "SELECT purl_id, name_key, name, revision, status, kind, target, valid_until, tombstone_reason,
+        "SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until, tombstone_reason,
                 successor, created_at, updated_at
          FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3",
         domain.home_tenant_id,
@@ -66,7 +69,7 @@ pub async fn list_purls(
 ) -> Result<Vec<Purl>, db::Error> {
     let rows = sqlx::query_as!(
         NameRow,
-        "SELECT purl_id, name_key, name, revision, status, kind, target, valid_until, tombstone_reason,
+        "SELECT purl_id, name_key, name, revision, status, kind, target, variants, valid_until, tombstone_reason,
                 successor, created_at, updated_at
          FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = ANY ($3)",
         domain.home_tenant_id,

@@ -1,12 +1,13 @@
 //! The history of a name, page by page. The row in `purls` is its newest state; the others are in `purl_revisions`.
 
+use serde_json::Value;
 use sqlx::PgPool;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::db;
 use crate::db::keyset::{Listing, Page, Seek, Window};
-use crate::purl::model::{Domain, Kind};
+use crate::purl::model::{Domain, Kind, Variant};
 use crate::purl::row;
 
 /// The newest first.
@@ -24,6 +25,8 @@ pub struct Revision {
     pub kind: Kind,
     /// Where it pointed.
     pub target: Option<String>,
+    /// Other targets.
+    pub variants: Box<[Variant]>,
     /// When it was to expire.
     pub valid_until: Option<OffsetDateTime>,
     /// Of a tombstone: why.
@@ -43,6 +46,7 @@ struct RevisionRow {
     status: i16,
     kind: Option<String>,
     target: Option<String>,
+    variants: Option<Value>,
     valid_until: Option<OffsetDateTime>,
     tombstone_reason: Option<String>,
     successor: Option<String>,
@@ -60,6 +64,7 @@ impl TryFrom<RevisionRow> for Revision {
             status: row::status(found.revision, found.status)?,
             kind: row::kind(found.revision, found.kind.as_deref())?,
             target: found.target,
+            variants: row::variants(found.revision, found.variants.as_ref())?,
             valid_until: found.valid_until,
             tombstone_reason: found.tombstone_reason,
             successor: found.successor,
@@ -100,7 +105,7 @@ async fn find_current(
 ) -> Result<Option<RevisionRow>, sqlx::Error> {
     sqlx::query_as!(
         RevisionRow,
-        r#"SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+        r#"SELECT revision, status, kind, target, variants, valid_until, tombstone_reason, successor,
                   updated_at AS written_at, updated_by AS written_by, NULL::timestamptz AS superseded_at
            FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3"#,
         domain.home_tenant_id,
@@ -120,7 +125,7 @@ pub async fn find_revision(
 ) -> Result<Option<Revision>, db::Error> {
     let found = sqlx::query_as!(
         RevisionRow,
-        r#"SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+        r#"SELECT revision, status, kind, target, variants, valid_until, tombstone_reason, successor,
                   written_at, written_by, superseded_at AS "superseded_at?"
            FROM purl_revisions WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision = $4"#,
         domain.home_tenant_id,
@@ -141,7 +146,7 @@ pub async fn find_last_in_force(
 ) -> Result<Option<Revision>, db::Error> {
     let found = sqlx::query_as!(
         RevisionRow,
-        r#"SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+        r#"SELECT revision, status, kind, target, variants, valid_until, tombstone_reason, successor,
                   written_at, written_by, superseded_at AS "superseded_at?"
            FROM purl_revisions
            WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision < $4 AND status <> 410
@@ -167,7 +172,7 @@ async fn list_superseded(
             sqlx::query_as!(
                 RevisionRow,
                 r#"/* list revisions */
-                   SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+                   SELECT revision, status, kind, target, variants, valid_until, tombstone_reason, successor,
                           written_at, written_by, superseded_at AS "superseded_at?"
                    FROM purl_revisions
                    WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision < $4 AND revision <= $5
@@ -186,7 +191,7 @@ async fn list_superseded(
             sqlx::query_as!(
                 RevisionRow,
                 r#"/* list revisions */
-                   SELECT revision, status, kind, target, valid_until, tombstone_reason, successor,
+                   SELECT revision, status, kind, target, variants, valid_until, tombstone_reason, successor,
                           written_at, written_by, superseded_at AS "superseded_at?"
                    FROM purl_revisions
                    WHERE tenant_id = $1 AND domain_id = $2 AND name_key = $3 AND revision < $4 AND revision > $5

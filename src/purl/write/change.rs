@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use deadpool_postgres::Object;
+use serde_json::Value;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -15,9 +16,10 @@ use crate::db::statement::flight;
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN, notify};
 use crate::purl::known;
-use crate::purl::model::{Kind, Purl, Status, TOMBSTONE};
+use crate::purl::model::{Kind, Purl, Status, TOMBSTONE, Variant};
 use crate::purl::row;
 use crate::purl::target::Target;
+use crate::purl::variant;
 
 /// A change of a name that exists, checked against its domain.
 #[derive(Debug, Clone)]
@@ -49,6 +51,8 @@ pub enum NewState {
         kind: Kind,
         /// Where it points; only "temporarily gone" may do without.
         target: Option<Target>,
+        /// Other targets.
+        variants: Vec<Variant>,
         /// When it expires.
         valid_until: Option<OffsetDateTime>,
     },
@@ -99,7 +103,7 @@ impl Work for Changing {
     fn bytes(change: &Change) -> usize {
         let length = |target: &Option<Target>| target.as_ref().map_or(0, |target| target.as_str().len());
         let state = match &change.to {
-            NewState::Live { target, .. } => length(target),
+            NewState::Live { target, variants, .. } => length(target) + variant::bytes(variants),
             NewState::Withdrawn { reason, successor } => {
                 reason.as_ref().map_or(0, String::len) + length(successor)
             }
@@ -213,6 +217,7 @@ struct Columns<'a> {
     at: Vec<OffsetDateTime>,
     by: Vec<Uuid>,
     restores: Vec<bool>,
+    variants: Vec<Option<Value>>,
 }
 
 impl<'a> Columns<'a> {
@@ -221,12 +226,18 @@ impl<'a> Columns<'a> {
         for change in changes {
             columns.keys.push(&change.name_key);
             columns.expected.push(change.expected);
-            let (code, kind, target, until, reason, successor) = match &change.to {
-                NewState::Live { status, kind, target, valid_until } => {
-                    (status.code(), kind.stored(), target.as_ref(), *valid_until, None, None)
-                }
+            let (code, kind, target, variants, until, reason, successor) = match &change.to {
+                NewState::Live { status, kind, target, variants, valid_until } => (
+                    status.code(),
+                    kind.stored(),
+                    target.as_ref(),
+                    variant::stored(variants),
+                    *valid_until,
+                    None,
+                    None,
+                ),
                 NewState::Withdrawn { reason, successor } => {
-                    (TOMBSTONE, None, None, None, reason.as_deref(), successor.as_ref())
+                    (TOMBSTONE, None, None, None, None, reason.as_deref(), successor.as_ref())
                 }
             };
             columns.statuses.push(smallint(code));
@@ -239,6 +250,7 @@ impl<'a> Columns<'a> {
             columns.at.push(change.at);
             columns.by.push(change.by);
             columns.restores.push(change.restores);
+            columns.variants.push(variants);
         }
         columns
     }
@@ -247,7 +259,7 @@ impl<'a> Columns<'a> {
         &'b self,
         (tenant_id, domain_id): &'b DomainKey,
         generation: &'b i64,
-    ) -> [Parameter<'b>; 15] {
+    ) -> [Parameter<'b>; 16] {
         [
             tenant_id,
             domain_id,
@@ -264,6 +276,7 @@ impl<'a> Columns<'a> {
             &self.at,
             &self.by,
             &self.restores,
+            &self.variants,
         ]
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use deadpool_postgres::Object;
+use serde_json::Value;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -19,9 +20,10 @@ use crate::db::idempotency::{Key, Stored};
 use crate::db::statement::flight;
 use crate::db::tx::Tx;
 use crate::db::{self, BEGIN, Db};
-use crate::purl::model::{Kind, Purl, Status, TOMBSTONE};
+use crate::purl::model::{Kind, Purl, Status, TOMBSTONE, Variant};
 use crate::purl::name::Name;
 use crate::purl::target::Target;
+use crate::purl::variant;
 
 /// How often a batch is tried that lacked room under the quota.
 const TRIES: usize = 3;
@@ -37,6 +39,8 @@ pub struct NewPurl {
     pub kind: Kind,
     /// Where it points; only "temporarily gone" may do without.
     pub target: Option<Target>,
+    /// Other targets.
+    pub variants: Vec<Variant>,
     /// When it expires.
     pub valid_until: Option<OffsetDateTime>,
 }
@@ -124,7 +128,12 @@ impl Work for Creating {
         let Creation { new, name_key, once, .. } = creation;
         let target = new.target.as_ref().map_or(0, |target| target.as_str().len());
         let once = once.as_ref().map_or(0, |once| once.key.key.len() + 64);
-        size_of::<Creation>() + new.name.as_str().len() + name_key.len() + target + once
+        size_of::<Creation>()
+            + new.name.as_str().len()
+            + name_key.len()
+            + target
+            + variant::bytes(&new.variants)
+            + once
     }
 
     fn operations(creation: &Creation) -> Option<[u64; 2]> {
@@ -272,7 +281,8 @@ async fn create_batch(
 impl Creation {
     /// The name as its row has it.
     fn made(&self, purl_id: i64) -> Purl {
-        let (NewPurl { name, status, kind, target, valid_until }, at) = (&self.new, as_stored(self.at));
+        let (NewPurl { name, status, kind, target, variants, valid_until }, at) =
+            (&self.new, as_stored(self.at));
         Purl {
             purl_id,
             name_key: self.name_key.clone(),
@@ -281,6 +291,7 @@ impl Creation {
             status: status.code(),
             kind: *kind,
             target: target.as_ref().map(|target| target.as_str().to_owned()),
+            variants: variants.as_slice().into(),
             valid_until: valid_until.map(as_stored),
             tombstone_reason: None,
             successor: None,
@@ -326,6 +337,7 @@ struct Columns<'a> {
     once_tenants: Vec<Option<i64>>,
     once_callers: Vec<Option<Uuid>>,
     once_keys: Vec<Option<&'a str>>,
+    variants: Vec<Option<Value>>,
 }
 
 impl<'a> Columns<'a> {
@@ -345,6 +357,7 @@ impl<'a> Columns<'a> {
             columns.once_tenants.push(once.map(|key| key.tenant_id));
             columns.once_callers.push(once.map(|key| key.api_key_id));
             columns.once_keys.push(once.map(|key| key.key.as_str()));
+            columns.variants.push(variant::stored(&new.variants));
         }
         columns
     }
@@ -354,7 +367,7 @@ impl<'a> Columns<'a> {
         (tenant_id, domain_id): &'b DomainKey,
         generation: &'b i64,
         names_quota: &'b i64,
-    ) -> [Parameter<'b>; 16] {
+    ) -> [Parameter<'b>; 17] {
         [
             tenant_id,
             domain_id,
@@ -372,6 +385,7 @@ impl<'a> Columns<'a> {
             &self.once_callers,
             &self.once_keys,
             names_quota,
+            &self.variants,
         ]
     }
 }

@@ -15,7 +15,7 @@ pub const LOCK_DOMAIN: Statement = Statement {
 /// Inserts names that are free, provided that the domain is still as it was when they were checked.
 ///
 /// `$1` tenant, `$2` domain, `$3` its generation; `$4…$15` one array a column, the last three the Idempotency-Key of an
-/// item, if it has one: it is passed over if that has an answer; `$16` the configured quota of names. One row comes
+/// item, if it has one: it is passed over if that has an answer; `$16` the configured quota of names, `$17` the array of their variants. One row comes
 /// back for each name inserted, and at least one in any case, which says whether the guard held, and how many names
 /// are lacking: more than 0, and none was made, if they exceed what the domain is allotted (see [`super::quota`]).
 /// Names that exist need no room.
@@ -34,13 +34,14 @@ WITH guard AS MATERIALIZED (
          (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $16) AS most) q
     WHERE s.tenant_id = $1 AND s.domain_id = $2),
 inserted AS (
-    INSERT INTO purls (tenant_id, domain_id, name_key, name, status, kind, target, target_host,
+    INSERT INTO purls (tenant_id, domain_id, name_key, name, status, kind, target, target_host, variants,
                        valid_until, created_at, created_by, updated_at, updated_by)
-    SELECT $1, $2, i.name_key, i.name, i.status, i.kind, i.target, i.target_host, i.valid_until, i.at, i.by, i.at, i.by
+    SELECT $1, $2, i.name_key, i.name, i.status, i.kind, i.target, i.target_host, i.variants,
+           i.valid_until, i.at, i.by, i.at, i.by
     FROM unnest($4::text[], $5::text[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::timestamptz[],
-                $11::timestamptz[], $12::uuid[], $13::bigint[], $14::uuid[], $15::text[])
+                $11::timestamptz[], $12::uuid[], $13::bigint[], $14::uuid[], $15::text[], $17::jsonb[])
         AS i (name_key, name, status, kind, target, target_host, valid_until, at, by, once_tenant, once_caller,
-              once_key)
+              once_key, variants)
     WHERE (SELECT holds AND lacking = 0 FROM guard)
       AND (i.once_key IS NULL
            OR NOT EXISTS (SELECT FROM idempotency_keys k
@@ -69,6 +70,7 @@ SELECT g.holds, g.lacking, i.purl_id, i.name_key FROM guard g LEFT JOIN inserted
         Type::UUID_ARRAY,
         Type::TEXT_ARRAY,
         Type::INT8,
+        Type::JSONB_ARRAY,
     ],
 };
 
@@ -101,8 +103,8 @@ CROSS JOIN LATERAL (
 /// Replaces the state of names, after copying the superseded one. Tombstones stay, unless the item restores them, and a
 /// new one keeps what it last was; a row that would not change is left alone; times never run backwards whatever the clocks of two processes say.
 ///
-/// `$1` tenant, `$2` domain, `$3` its generation; `$4…$15` one array a column: key, the expected revision, the new
-/// state, a tombstone's reason and successor, when and by whom, whether a tombstone may be restored. One row for each item: what was found, and what was
+/// `$1` tenant, `$2` domain, `$3` its generation; `$4…$16` one array a column: key, the expected revision, the new
+/// state, a tombstone's reason and successor, when and by whom, whether a tombstone may be restored, the new variants. One row for each item: what was found, and what was
 /// written.
 ///
 /// Each name is looked up once, by its key (`OFFSET 0`), and written where it was found: as a join, planned while the
@@ -114,25 +116,25 @@ WITH guard AS MATERIALIZED (
     SELECT generation = $3 AS holds FROM domain_state WHERE tenant_id = $1 AND domain_id = $2),
 item AS MATERIALIZED (
     SELECT * FROM unnest($4::text[], $5::bigint[], $6::smallint[], $7::text[], $8::text[], $9::text[],
-                         $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[], $15::boolean[])
+                         $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[], $14::uuid[], $15::boolean[], $16::jsonb[])
         AS i (name_key, expected, status, kind, target, target_host, valid_until, reason, successor, at, by,
-              restores)),
+              restores, variants)),
 found AS MATERIALIZED (
     SELECT i.*, f.* FROM item i
     LEFT JOIN LATERAL (
         SELECT ctid AS row_place, revision AS old_revision, status AS old_status, kind AS old_kind,
-               target AS old_target, valid_until AS old_valid_until, tombstone_reason AS old_reason,
+               target AS old_target, variants AS old_variants, valid_until AS old_valid_until, tombstone_reason AS old_reason,
                successor AS old_successor, updated_at AS old_updated_at, updated_by AS old_updated_by
         FROM purls WHERE tenant_id = $1 AND domain_id = $2 AND name_key = i.name_key OFFSET 0) AS f ON true),
 superseded AS (
-    INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, kind, target, valid_until,
+    INSERT INTO purl_revisions (tenant_id, domain_id, name_key, revision, status, kind, target, variants, valid_until,
                                 tombstone_reason, successor, written_at, written_by, superseded_at)
-    SELECT $1, $2, f.name_key, f.old_revision, f.old_status, f.old_kind, f.old_target, f.old_valid_until,
+    SELECT $1, $2, f.name_key, f.old_revision, f.old_status, f.old_kind, f.old_target, f.old_variants, f.old_valid_until,
            f.old_reason, f.old_successor, f.old_updated_at, f.old_updated_by, greatest(f.at, f.old_updated_at)
     FROM found f
     WHERE (SELECT holds FROM guard) AND f.old_revision = coalesce(f.expected, f.old_revision) AND (f.old_status <> 410 OR f.restores)
-      AND (f.old_status, f.old_kind, f.old_target, f.old_valid_until)
-          IS DISTINCT FROM (f.status, f.kind, f.target, f.valid_until)
+      AND (f.old_status, f.old_kind, f.old_target, f.old_variants, f.old_valid_until)
+          IS DISTINCT FROM (f.status, f.kind, f.target, f.variants, f.valid_until)
     RETURNING name_key, superseded_at),
 written AS (
     UPDATE purls p
@@ -140,11 +142,12 @@ written AS (
         kind = CASE WHEN f.status = 410 THEN p.kind ELSE f.kind END,
         target = CASE WHEN f.status = 410 THEN p.target ELSE f.target END,
         target_host = CASE WHEN f.status = 410 THEN p.target_host ELSE f.target_host END,
+        variants = CASE WHEN f.status = 410 THEN p.variants ELSE f.variants END,
         valid_until = CASE WHEN f.status = 410 THEN p.valid_until ELSE f.valid_until END,
         tombstone_reason = f.reason, successor = f.successor, updated_at = s.superseded_at, updated_by = f.by
     FROM found f JOIN superseded s ON s.name_key = f.name_key
     WHERE p.ctid = f.row_place
-    RETURNING p.purl_id, p.name_key, p.name, p.revision, p.status, p.kind, p.target, p.valid_until,
+    RETURNING p.purl_id, p.name_key, p.name, p.revision, p.status, p.kind, p.target, p.variants, p.valid_until,
               p.tombstone_reason, p.successor, p.created_at, p.updated_at)
 SELECT g.holds, f.name_key AS item_key, f.old_revision AS found_revision, f.old_status AS found_status, w.*
 FROM guard g
@@ -166,6 +169,7 @@ LEFT JOIN written w ON w.name_key = f.name_key",
         Type::TIMESTAMPTZ_ARRAY,
         Type::UUID_ARRAY,
         Type::BOOL_ARRAY,
+        Type::JSONB_ARRAY,
     ],
 };
 

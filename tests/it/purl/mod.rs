@@ -5,6 +5,7 @@ mod concurrency;
 mod domains;
 mod htaccess;
 mod import;
+mod info;
 mod names;
 mod obo;
 mod outage;
@@ -13,6 +14,7 @@ mod restoration;
 mod rules;
 mod staleness;
 mod targets;
+mod variants;
 
 use serde_json::{Value, json};
 

@@ -127,6 +127,7 @@ async fn of_a_batch_that_fits_in_part_as_many_are_made_as_there_is_room_for() {
             name: Name::parse(&name).expect("a name"),
             status: Status::parse(404).expect("a status"),
             kind: Kind::Plain,
+            variants: Vec::new(),
             target: None,
             valid_until: None,
         },
