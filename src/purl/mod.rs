@@ -54,6 +54,7 @@ pub fn statements() -> Vec<&'static Statement> {
         rulebook::STATEMENTS,
         lookup::STATEMENTS,
         resolve::STATEMENTS,
+        import::merge_statements::STATEMENTS,
         import::statements::STATEMENTS,
     ]
     .into_iter()

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::accept::MediaType;
+use super::accept::{self, MediaType};
+use super::target::{OwnAddress, Target};
 
 /// Most variants of a name.
 pub const MOST: usize = 24;
@@ -81,6 +82,27 @@ pub fn indistinct(variants: &[Variant]) -> Option<(usize, usize)> {
         let first = keys[..second].iter().position(|earlier| earlier == key)?;
         Some((first, second))
     })
+}
+
+/// Whether they may be those of one name: how many, how long, told apart, and each target a target.
+pub fn check(variants: &[Variant], own: &OwnAddress) -> Result<(), String> {
+    if variants.len() > MOST || bytes(variants) > MAX_BYTES {
+        return Err(format!("variants must be at most {MOST}, with {MAX_BYTES} bytes in all"));
+    }
+    if let Some((first, second)) = indistinct(variants) {
+        return Err(format!("variant {second} is of the same type and language as variant {first}"));
+    }
+    for (place, variant) in variants.iter().enumerate() {
+        if variant.media_type.is_none() && variant.language.is_none() {
+            return Err(format!("variant {place} needs a type or a language, or both"));
+        }
+        if variant.language.as_ref().is_some_and(|tag| !accept::is_language(tag)) {
+            return Err(format!("the language of variant {place} must be a tag such as en or de-CH"));
+        }
+        Target::parse(&variant.target, own)
+            .map_err(|fault| format!("the target of variant {place}: {fault}"))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,91 +1,41 @@
-//! What the columns of an imported file mean, and whether a row of it is a valid name. Pure: which domains
-//! there are is passed in.
+//! What a row of an imported file means, and whether it is a valid name. Pure: which domains there are is passed in.
 
 use std::collections::{HashMap, HashSet};
 
-use super::csv::Record;
+use serde_json::Value;
+use time::OffsetDateTime;
+
+use crate::http::fields;
 use crate::purl::domain_path::{self, DomainPath};
-use crate::purl::model::Status;
+use crate::purl::model::{Kind, Status, TOMBSTONE, Variant};
 use crate::purl::name::Name;
 use crate::purl::target::{OwnAddress, Target};
+use crate::purl::variant;
 
-const COLUMNS: [&str; 4] = ["domain", "name", "target", "status"];
-const REQUIRED: usize = 3;
+/// Longest reason of a tombstone, in bytes.
+const MAX_REASON: usize = 1_024;
 
-/// Why the first line is no header.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum HeaderFault {
-    /// A column that is none of ours.
-    #[error(
-        "unknown column {name:?} (column {position}); the columns are domain, name, target and, optional, status"
-    )]
-    Unknown {
-        /// As written.
-        name: String,
-        /// From 1.
-        position: usize,
-    },
-    /// A column that must be there.
-    #[error("the column {0:?} is missing; the first line must name domain, name and target")]
-    Missing(&'static str),
-    /// A column twice.
-    #[error("the column {0:?} is there twice")]
-    Twice(&'static str),
-}
-
-/// Where each column stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    positions: [Option<usize>; 4],
-    width: usize,
-}
-
-impl Header {
-    /// Reads the first line of a file. The order of the columns is free.
-    pub fn parse(fields: &[String]) -> Result<Self, HeaderFault> {
-        let mut positions = [None; 4];
-        for (position, name) in fields.iter().enumerate() {
-            let Some(column) = COLUMNS.iter().position(|column| column == name) else {
-                return Err(HeaderFault::Unknown { name: name.clone(), position: position + 1 });
-            };
-            if positions[column].replace(position).is_some() {
-                return Err(HeaderFault::Twice(COLUMNS[column]));
-            }
-        }
-        match positions[..REQUIRED].iter().position(Option::is_none) {
-            Some(column) => Err(HeaderFault::Missing(COLUMNS[column])),
-            None => Ok(Self { positions, width: fields.len() }),
-        }
-    }
-
-    /// The cells of a record, or what is wrong with its form.
-    pub fn row(&self, record: Record) -> Result<Row, String> {
-        let mut fields = record.fields.map_err(|fault| fault.to_string())?;
-        if fields.len() != self.width {
-            return Err(format!("has {} fields; the header has {}", fields.len(), self.width));
-        }
-        let [domain, name, target, status] =
-            self.positions.map(|position| position.map(|position| std::mem::take(&mut fields[position])));
-        Ok(Row {
-            domain: domain.unwrap_or_default(),
-            name: name.unwrap_or_default(),
-            target: target.unwrap_or_default(),
-            status: status.filter(|status| !status.is_empty()),
-        })
-    }
-}
-
-/// The cells of a row, as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A row, as written. What a file does not give is none: the default for a new name, no change for one that exists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     /// Path of the domain; `/` is the root domain.
     pub domain: String,
     /// The name.
     pub name: String,
-    /// The target.
+    /// The target; empty where the status needs none.
     pub target: String,
-    /// The status; none where the cell is empty or the column absent.
+    /// The status; 410 is a tombstone.
     pub status: Option<String>,
+    /// The kind.
+    pub kind: Option<String>,
+    /// When it expires.
+    pub valid_until: Option<String>,
+    /// Other targets.
+    pub variants: Option<Value>,
+    /// Why it is a tombstone.
+    pub reason: Option<String>,
+    /// What to use instead of a tombstone.
+    pub successor: Option<String>,
 }
 
 /// Reads the cell of a domain. An empty one is a mistake more often than the root domain, which is `/`.
@@ -123,10 +73,20 @@ pub struct Checked {
     pub name: Name,
     /// What the name is unique by.
     pub name_key: String,
-    /// Where it points.
-    pub target: Target,
+    /// Where it points; none only with a status that needs no target.
+    pub target: Option<Target>,
     /// How it answers; none: the domain's default, or as it is.
-    pub status: Option<Status>,
+    pub status: Option<u16>,
+    /// Its kind, if the row gives one.
+    pub kind: Option<Kind>,
+    /// When it expires, if the row says so.
+    pub valid_until: Option<OffsetDateTime>,
+    /// Other targets, if the row gives any, or an empty list.
+    pub variants: Option<Vec<Variant>>,
+    /// Why it is a tombstone.
+    pub reason: Option<String>,
+    /// What to use instead of a tombstone.
+    pub successor: Option<Target>,
 }
 
 /// Checks a row, or says what is wrong with it.
@@ -134,47 +94,74 @@ pub fn check(row: &Row, places: &Places, own: &OwnAddress) -> Result<Checked, St
     let unknown = || Err("the domain was not there when the file was read first".to_owned());
     let (domain, case_insensitive) = places.by_text.get(&row.domain).cloned().unwrap_or_else(unknown)?;
     let name = Name::parse_in(&row.name, &domain).map_err(|fault| fault.to_string())?;
-    let target = Target::parse(&row.target, own).map_err(|fault| fault.to_string())?;
     let status = row.status.as_deref().map(status).transpose()?;
+    let target = Some(row.target.as_str()).filter(|text| !text.is_empty());
+    let target =
+        target.map(|text| Target::parse(text, own).map_err(|fault| fault.to_string())).transpose()?;
+    if target.is_none() && !status.is_some_and(needs_no_target) {
+        return Err("the target is empty; only the statuses 404 and 410 need none".to_owned());
+    }
+    let kind =
+        row.kind.as_deref().map(Kind::parse).transpose().map_err(|error| format!("the kind {error}"))?;
+    let valid_until = row.valid_until.as_deref().map(instant).transpose()?;
+    let variants = row.variants.as_ref().map(|value| variants(value, own)).transpose()?;
+    if status.is_some_and(needs_no_target) && variants.as_ref().is_some_and(|variants| !variants.is_empty()) {
+        return Err("variants are of no use with the statuses 404 and 410".to_owned());
+    }
+    let (reason, successor) = tombstone(row, status, own)?;
     if let Some(deeper) = places.swallower(domain.as_str(), &domain.join(name.as_str())) {
         return Err(format!("requests for it reach the domain `{deeper}`; give the name there"));
     }
-    Ok(Checked { name_key: name.key(case_insensitive), domain, name, target, status })
+    let name_key = name.key(case_insensitive);
+    Ok(Checked { name_key, domain, name, target, status, kind, valid_until, variants, reason, successor })
 }
 
-fn status(text: &str) -> Result<Status, String> {
+fn needs_no_target(status: u16) -> bool {
+    status == 404 || status == TOMBSTONE
+}
+
+/// A status that a name may be given, or 410.
+fn status(text: &str) -> Result<u16, String> {
     let digits = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let number = digits
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| format!("the status {text:?} is no number"))?;
-    Status::parse(number).map_err(|error| format!("the status {error}"))
+    if number == i64::from(TOMBSTONE) {
+        return Ok(TOMBSTONE);
+    }
+    Status::parse(number).map(Status::code).map_err(|error| format!("the status {error}, or be 410"))
+}
+
+fn instant(text: &str) -> Result<OffsetDateTime, String> {
+    fields::instant(&Value::from(text)).map_err(|error| format!("valid_until {error}"))
+}
+
+fn variants(value: &Value, own: &OwnAddress) -> Result<Vec<Variant>, String> {
+    let unreadable = "variants must be a list of objects with a type, a language or both, and a target";
+    let variants = variant::from_stored(Some(value)).map_err(|_| unreadable.to_owned())?;
+    variant::check(&variants, own).map(|()| variants)
+}
+
+/// Reason and successor, which only a tombstone has.
+fn tombstone(
+    row: &Row,
+    status: Option<u16>,
+    own: &OwnAddress,
+) -> Result<(Option<String>, Option<Target>), String> {
+    let given = row.reason.is_some() || row.successor.is_some();
+    if given && status != Some(TOMBSTONE) {
+        return Err("reason and successor go with the status 410 only".to_owned());
+    }
+    if row.reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON || reason.contains('\0')) {
+        return Err(format!("the reason must have at most {MAX_REASON} bytes, and no NUL"));
+    }
+    let successor = row.successor.as_deref().map(|text| Target::parse(text, own)).transpose();
+    Ok((row.reason.clone(), successor.map_err(|fault| format!("the successor: {fault}"))?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn texts(texts: &[&str]) -> Vec<String> {
-        texts.iter().map(|text| (*text).to_owned()).collect()
-    }
-
-    #[test]
-    fn a_misspelt_header_names_the_column() {
-        let fault = Header::parse(&texts(&["domain", "name", "tarqet"])).unwrap_err();
-        assert_eq!(fault, HeaderFault::Unknown { name: "tarqet".into(), position: 3 });
-        assert_eq!(Header::parse(&texts(&["domain", "name"])), Err(HeaderFault::Missing("target")));
-        let twice = Header::parse(&texts(&["domain", "name", "target", "name"]));
-        assert_eq!(twice, Err(HeaderFault::Twice("name")));
-    }
-
-    #[test]
-    fn columns_may_stand_in_any_order_and_status_may_be_absent() {
-        let header = Header::parse(&texts(&["target", "domain", "name"])).unwrap();
-        let row = header.row(Record { line: 2, fields: Ok(texts(&["t", "d", "n"])) }).unwrap();
-        assert_eq!(row, Row { domain: "d".into(), name: "n".into(), target: "t".into(), status: None });
-        let short = header.row(Record { line: 3, fields: Ok(texts(&["t"])) });
-        assert_eq!(short, Err("has 1 fields; the header has 3".into()));
-    }
 
     #[test]
     fn every_cell_is_checked() {
@@ -190,6 +177,7 @@ mod tests {
                 name: name.into(),
                 target: target.into(),
                 status: status.map(Into::into),
+                ..Row::default()
             };
             check(&row, &places, &OwnAddress::new("https://own.example"))
         };

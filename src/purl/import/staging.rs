@@ -1,11 +1,11 @@
 //! Runs the statements of an import over the hot path's driver: COPY into the staging table, the checks, the quota and
 //! the end. What is told of the lines is `run`'s business; their merge is `chunk`'s.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::pin::Pin;
 
 use deadpool_postgres::Object;
-use serde_json::json;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::ToSql;
@@ -13,12 +13,17 @@ use uuid::Uuid;
 
 use super::report::Outcome;
 use super::sheet::{Checked, Row};
+use super::source::Format;
 use super::statements as sql;
+use super::{chunk::Range, merge_statements as merging};
 use crate::db::audit::{self, Act, Actor, Author};
 use crate::db::quota::{Exceeded, Quota};
 use crate::db::statement::Statement;
 use crate::db::tx::Tx;
 use crate::db::{self, Db};
+use crate::purl::model::Kind;
+use crate::purl::target::Target;
+use crate::purl::variant;
 use crate::purl::write::quota;
 
 /// Why a name that is a tombstone is refused.
@@ -49,19 +54,48 @@ pub struct Unfinished {
     pub is_staged: bool,
 }
 
-/// A staged line.
+/// A line that is decided, or would be.
 #[derive(Debug)]
-pub struct StagedLine {
+pub struct Decided {
     /// Line of the file.
     pub line: i64,
     /// Domain, or the text of its cell.
     pub domain_path: String,
     /// Name, or the text of its cell.
     pub name: String,
-    /// Why it is not merged.
-    pub refusal: Option<String>,
-    /// The line that says the same.
-    pub duplicate_of: Option<i64>,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+impl TryFrom<&tokio_postgres::Row> for Decided {
+    type Error = tokio_postgres::Error;
+
+    fn try_from(row: &tokio_postgres::Row) -> Result<Self, tokio_postgres::Error> {
+        let outcome = match row.try_get("outcome")? {
+            "created" => Outcome::Created,
+            "updated" => Outcome::Updated,
+            "withdrawn" => Outcome::Refused(WITHDRAWN.to_owned()),
+            "refused" => Outcome::Refused(row.try_get("refusal")?),
+            _ => Outcome::Unchanged,
+        };
+        Ok(Self {
+            line: row.try_get("line")?,
+            domain_path: row.try_get("domain_path")?,
+            name: row.try_get("name")?,
+            outcome,
+        })
+    }
+}
+
+/// A good line whose place is to be judged again.
+#[derive(Debug)]
+pub struct StagedLine {
+    /// Line of the file.
+    pub line: i64,
+    /// Its domain.
+    pub domain_path: String,
+    /// Its name.
+    pub name: String,
 }
 
 /// The lock under which one process imports a file. Held by a connection of its own.
@@ -119,14 +153,19 @@ pub async fn find_unfinished(
 pub async fn begin(
     db: &Db,
     run: Run,
-    source: &str,
+    (format, source): (Format, &str),
     sha256: &[u8; 32],
     now: OffsetDateTime,
 ) -> Result<(), db::Error> {
     let client = db.hot().await?;
     let sha256 = sha256.as_slice();
     run_one(&client, &sql::ABANDON, &[&run.tenant_id, &sha256, &now]).await?;
-    run_one(&client, &sql::BEGIN_RUN, &[&run.tenant_id, &run.import_id, &source, &sha256, &now]).await?;
+    run_one(
+        &client,
+        &sql::BEGIN_RUN,
+        &[&run.tenant_id, &run.import_id, &format.as_str(), &source, &sha256, &now],
+    )
+    .await?;
     Ok(())
 }
 
@@ -148,9 +187,10 @@ impl Copy {
 
     /// Stages a good line.
     pub async fn good(&mut self, line: i64, row: &Checked) -> Result<(), db::Error> {
-        let status = row.status.and_then(|status| i16::try_from(status.code()).ok());
+        let status = row.status.and_then(|status| i16::try_from(status).ok());
         let refusal: Option<&str> = None;
-        let values: [&(dyn ToSql + Sync); 10] = [
+        let (target, host) = (row.target.as_ref().map(Target::as_str), row.target.as_ref().map(Target::host));
+        let values: [&(dyn ToSql + Sync); 15] = [
             &self.run.tenant_id,
             &self.run.import_id,
             &line,
@@ -159,8 +199,13 @@ impl Copy {
             &row.domain.as_str(),
             &row.name.as_str(),
             &row.name_key,
-            &row.target.as_str(),
-            &row.target.host(),
+            &target,
+            &host,
+            &row.kind.map(Kind::as_str),
+            &row.valid_until,
+            &row.variants.as_deref().map(variant::to_json),
+            &row.reason,
+            &row.successor.as_ref().map(Target::as_str),
         ];
         Ok(self.writer.as_mut().write(&values).await?)
     }
@@ -169,7 +214,7 @@ impl Copy {
     pub async fn refused(&mut self, line: i64, row: Option<&Row>, refusal: &str) -> Result<(), db::Error> {
         let none: Option<&str> = None;
         let (domain, name) = row.map_or(("", ""), |row| (row.domain.as_str(), row.name.as_str()));
-        let values: [&(dyn ToSql + Sync); 10] = [
+        let values: [&(dyn ToSql + Sync); 15] = [
             &self.run.tenant_id,
             &self.run.import_id,
             &line,
@@ -178,6 +223,11 @@ impl Copy {
             &storable(domain),
             &storable(name),
             &none,
+            &none,
+            &none,
+            &none,
+            &None::<OffsetDateTime>,
+            &None::<Value>,
             &none,
             &none,
         ];
@@ -203,7 +253,8 @@ fn storable(text: &str) -> String {
 pub async fn check(db: &Db, run: Run) -> Result<i64, db::Error> {
     let tx = Tx::begin(db.hot().await?, "import_check").await?;
     let client = tx.client();
-    client.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    // So much memory holds the hashes of a million names; more are sorted on disk.
+    client.batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '64MB'").await?;
     let key: [&(dyn ToSql + Sync); 2] = [&run.tenant_id, &run.import_id];
     run_one(client, &sql::MARK_DUPLICATES, &key).await?;
     run_one(client, &sql::REFUSE_WITHDRAWN, &key).await?;
@@ -221,41 +272,37 @@ pub async fn list_good_domains(db: &Db, run: Run) -> Result<HashSet<String>, db:
     rows.iter().map(|row| Ok(row.try_get("domain_path")?)).collect()
 }
 
-/// The next lines of a run.
-pub async fn list_lines(db: &Db, run: Run, after: i64, limit: i64) -> Result<Vec<StagedLine>, db::Error> {
+/// The good lines of a range.
+pub async fn list_good_lines(db: &Db, run: Run, range: Range) -> Result<Vec<StagedLine>, db::Error> {
     let client = db.hot().await?;
-    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &after, &limit];
-    let rows = client.query(&sql::NEXT_LINES.prepare(&client).await?, &values).await?;
+    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &range.0, &range.1];
+    let rows = client.query(&merging::GOOD_LINES.prepare(&client).await?, &values).await?;
     rows.iter()
         .map(|row| {
-            Ok(StagedLine {
-                line: row.try_get("line")?,
-                domain_path: row.try_get("domain_path")?,
-                name: row.try_get("name")?,
-                refusal: row.try_get("refusal")?,
-                duplicate_of: row.try_get("duplicate_of")?,
-            })
+            let (line, domain_path) = (row.try_get("line")?, row.try_get("domain_path")?);
+            Ok(StagedLine { line, domain_path, name: row.try_get("name")? })
         })
         .collect()
 }
 
-/// What a merge would make of these lines now.
-pub async fn preview(db: &Db, run: Run, lines: &[i64]) -> Result<HashMap<i64, Outcome>, db::Error> {
+/// Refuses staged lines after all.
+pub async fn refuse(db: &Db, run: Run, refusals: &[(i64, String)]) -> Result<(), db::Error> {
+    let (lines, reasons): (Vec<i64>, Vec<&str>) =
+        refusals.iter().map(|(line, reason)| (line, reason.as_str())).unzip();
+    let client = db.hot().await?;
+    run_one(&client, &merging::REFUSE, &[&run.tenant_id, &run.import_id, &lines, &reasons]).await.map(|_| ())
+}
+
+/// The lines of a range with what a merge would make of them now.
+pub async fn preview(db: &Db, run: Run, range: Range) -> Result<Vec<Decided>, db::Error> {
     let tx = Tx::begin(db.hot().await?, "import_preview").await?;
     let client = tx.client();
-    client.batch_execute(sql::PLAN_ANEW).await?;
-    let values: [&(dyn ToSql + Sync); 3] = [&run.tenant_id, &run.import_id, &lines];
-    let mut outcomes = HashMap::with_capacity(lines.len());
-    for row in client.query(&sql::PREVIEW.prepare(client).await?, &values).await? {
-        let outcome = match (row.try_get("exists")?, row.try_get("differs")?) {
-            (false, _) => Outcome::Created,
-            (true, true) => Outcome::Updated,
-            (true, false) => Outcome::Unchanged,
-        };
-        outcomes.insert(row.try_get("line")?, outcome);
-    }
+    client.batch_execute(merging::PLAN_ANEW).await?;
+    let values: [&(dyn ToSql + Sync); 4] = [&run.tenant_id, &run.import_id, &range.0, &range.1];
+    let rows = client.query(&merging::PREVIEW.prepare(client).await?, &values).await?;
+    let lines = rows.iter().map(Decided::try_from).collect::<Result<_, _>>()?;
     tx.commit().await?;
-    Ok(outcomes)
+    Ok(lines)
 }
 
 /// From here on the run can be resumed.

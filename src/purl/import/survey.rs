@@ -1,4 +1,4 @@
-//! The first reading of a file: its header, the domains it names, how long it is and what it is known by. Rows are
+//! The first reading of a file: the domains it names, how long it is and what it is known by. Rows are
 //! not judged here; only a file that cannot be read to its end is refused.
 
 use std::collections::BTreeSet;
@@ -8,17 +8,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::csv::{Reader, RecordFault};
-use super::run::ImportError;
-use super::sheet::Header;
+use super::error::ImportError;
+use super::source::{Format, Rows};
 
 /// What the first reading of a file finds.
 #[derive(Debug)]
 pub struct Survey {
     /// By which an interrupted run of it is found again.
     pub sha256: [u8; 32],
-    /// Where its columns stand.
-    pub header: Header,
     /// What its domain cells say.
     pub domains: BTreeSet<String>,
     /// Its records, the header apart.
@@ -58,29 +55,18 @@ impl Read for Hashing {
 }
 
 /// Reads the whole file once.
-pub fn survey(path: &Path) -> Result<Survey, ImportError> {
+pub fn survey(path: &Path, format: Format) -> Result<Survey, ImportError> {
     let mut input = Hashing::open(path)?;
-    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, &mut input));
-    let first = reader.next_record()?;
-    let line = first.as_ref().map_or(1, |first| first.line);
-    let fields = match first.map(|first| first.fields) {
-        Some(Ok(fields)) => fields,
-        Some(Err(fault)) => return Err(ImportError::Broken { line, fault }),
-        None => Vec::new(),
-    };
-    let header = Header::parse(&fields).map_err(|fault| ImportError::Header { line, fault })?;
-    let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, line);
-    while let Some(record) = reader.next_record()? {
-        (records, last_line) = (records + 1, record.line);
-        if let Err(fault @ RecordFault::Unterminated(_)) = record.fields {
-            return Err(ImportError::Broken { line: last_line, fault });
-        }
-        if let Ok(row) = header.row(record)
+    let mut rows = Rows::open(format, BufReader::with_capacity(1 << 16, &mut input))?;
+    let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, 0);
+    while let Some(placed) = rows.next_row()? {
+        (records, last_line) = (records + 1, placed.line);
+        if let Ok(row) = placed.row
             && !domains.contains(&row.domain)
         {
             domains.insert(row.domain);
         }
     }
-    drop(reader);
-    Ok(Survey { sha256: input.sha256(), header, domains, records, last_line })
+    drop(rows);
+    Ok(Survey { sha256: input.sha256(), domains, records, last_line })
 }

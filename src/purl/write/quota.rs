@@ -6,7 +6,7 @@
 //!
 //! Whoever makes names asks under the domain's lock whether they fit, and rolls back where they do not: the lock
 //! order is tenant → domain. What fits is decided in the statement that makes them ([`super::statements`]) or, for
-//! imports, by [`LACKING`].
+//! imports, in the one that merges.
 
 use std::collections::BTreeMap;
 
@@ -108,25 +108,6 @@ WHERE s.tenant_id = $1 AND s.domain_id = i.domain_id",
     types: &[Type::INT8, Type::INT8_ARRAY, Type::INT8_ARRAY, Type::INT8],
 };
 
-/// How many new names some lines of an import have for each domain, locked, and whether it lacks room for them. `$3` the
-/// lines, each a name that does not exist, no two the same; `$4` the configured quota.
-pub const LACKING: Statement = Statement {
-    name: "import_lacking",
-    sql:
-        "/* import_lacking */
-SELECT i.tenant_id, i.domain_id, i.names,
-       s.names_count + i.names > CASE WHEN s.names_limit = q.most THEN s.names_allotted ELSE s.names_count END AS lacks
-FROM (SELECT d.home_tenant_id AS tenant_id, d.domain_id, count(*) AS names
-      FROM import_rows r JOIN domains d ON d.path = r.domain_path
-      WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.line = ANY ($3)
-      GROUP BY d.home_tenant_id, d.domain_id) i
-JOIN domain_state s ON s.tenant_id = i.tenant_id AND s.domain_id = i.domain_id
-CROSS JOIN LATERAL (
-    SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = i.tenant_id), $4) AS most) q
-WHERE q.most > 0",
-    types: &[Type::INT8, Type::UUID, Type::INT8_ARRAY, Type::INT8],
-};
-
 /// The quota in force (0: none), the names there are, and those that a whole import would add. `$3` the configured quota.
 pub const WHOLE: Statement = Statement {
     name: "import_whole",
@@ -144,7 +125,7 @@ FROM (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $3
 
 /// The statements of this file, for the census.
 pub const STATEMENTS: &[&Statement] =
-    &[&LOCK_TENANT, &LOCK_DOMAINS, &SURVEY, &LIST_OPEN, &TAKE_BACK, &ALLOT, &LACKING, &WHOLE];
+    &[&LOCK_TENANT, &LOCK_DOMAINS, &SURVEY, &LIST_OPEN, &TAKE_BACK, &ALLOT, &WHOLE];
 
 /// Has domains allotted what they lack, in a transaction of its own. `default` is the configured quota, 0: none. Then
 /// try again to make the names; somebody else may have come first.
