@@ -22,6 +22,9 @@ pub enum Command {
     Csv(names::Args),
     /// JSON Lines: an object a line with the same members, and variants.
     Jsonl(names::Args),
+    /// Batch XML of PURLz. A name is in the deepest domain that there is above it, else in that of its path without the
+    /// last segment.
+    PurlzXml(names::Args),
     /// Rules of the OBO Foundry's PURLs, from its YAML files.
     Obo(obo::OboArgs),
     /// Rules from a tree of Apache's `.htaccess` files, as w3id.org keeps them.
@@ -34,6 +37,7 @@ pub async fn run(command: &Command, place: &Place) -> Outcome {
     let done = match command {
         Command::Csv(args) => names::import(Format::Csv, args, place, db).await,
         Command::Jsonl(args) => names::import(Format::Jsonl, args, place, db).await,
+        Command::PurlzXml(args) => names::import(Format::PurlzXml, args, place, db).await,
         Command::Obo(args) => obo::import(args, place, db).await,
         Command::Htaccess(args) => htaccess::import(args, place, db).await,
     };

@@ -1,4 +1,4 @@
-//! Imports from files, for the command line. Names, from CSV or JSON Lines: every line of a file is staged and checked before
+//! Imports from files, for the command line. Names, from CSV, JSON Lines or PURLz' XML: every line of a file is staged and checked before
 //! anything is merged, and every line is reported. Rules, from OBO files: all at once; from `.htaccess` files: each directory whole.
 
 mod chunk;
@@ -11,6 +11,7 @@ mod merge;
 pub mod merge_statements;
 pub mod obo;
 mod places;
+pub mod purlz;
 pub mod report;
 pub mod rule_files;
 pub mod run;
@@ -19,3 +20,4 @@ pub mod source;
 pub mod staging;
 pub mod statements;
 pub mod survey;
+mod xml_text;

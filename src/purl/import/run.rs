@@ -2,6 +2,7 @@
 //! Nothing is merged before every line has passed, unless the good ones are wanted alone. It may be
 //! interrupted anywhere: run again, it changes what is still missing and nothing else.
 
+use std::collections::HashSet;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -66,17 +67,27 @@ pub struct Import<'a> {
 impl Import<'_> {
     /// Imports one file and tells `watcher` of every line, in the order of the file.
     pub async fn file(&self, path: &Path, watcher: &mut dyn Watcher) -> Result<FileReport, ImportError> {
-        let survey = survey(path, self.format)?;
+        let tree = self.tree().await?;
+        let survey = survey(path, self.format, &tree)?;
         let lock = FileLock::take(self.db, self.tenant_id, &survey.sha256).await?.ok_or(ImportError::Busy)?;
-        let report = self.locked(path, &survey, watcher).await;
+        let report = self.locked(path, &survey, &tree, watcher).await;
         lock.release().await?;
         report
+    }
+
+    /// Paths of the domains that there are, where the format needs them.
+    async fn tree(&self) -> Result<HashSet<String>, ImportError> {
+        if self.format != Format::PurlzXml {
+            return Ok(HashSet::new());
+        }
+        Ok(domains::list_paths(self.db.management()).await?.into_iter().collect())
     }
 
     async fn locked(
         &self,
         path: &Path,
         survey: &Survey,
+        tree: &HashSet<String>,
         watcher: &mut dyn Watcher,
     ) -> Result<FileReport, ImportError> {
         if self.options.resume
@@ -96,7 +107,7 @@ impl Import<'_> {
         let (places, new) = self.places(&survey.domains).await?;
         let source = path.file_name().unwrap_or_default().to_string_lossy();
         staging::begin(self.db, run, (self.format, &source), &survey.sha256, now).await?;
-        self.stage(path, survey, &places, run, watcher).await?;
+        self.stage(path, survey, (&places, tree), run, watcher).await?;
         let refused = staging::check(self.db, run).await?;
         let last_line = i64::try_from(survey.last_line).unwrap_or(i64::MAX);
         let held = refused > 0 && !self.options.partial;
@@ -135,12 +146,12 @@ impl Import<'_> {
         &self,
         path: &Path,
         survey: &Survey,
-        places: &Places,
+        (places, tree): (&Places, &HashSet<String>),
         run: Run,
         watcher: &mut dyn Watcher,
     ) -> Result<(), ImportError> {
         let mut input = Hashing::open(path)?;
-        let mut rows = Rows::open(self.format, BufReader::with_capacity(1 << 16, &mut input))?;
+        let mut rows = Rows::open(self.format, BufReader::with_capacity(1 << 16, &mut input), tree)?;
         let mut copy = Copy::open(self.db, run).await?;
         let mut done = 0;
         while let Some(placed) = rows.next_row()? {

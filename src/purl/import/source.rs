@@ -1,11 +1,12 @@
 //! The rows of a file, whatever its format: each with the line it begins on, and what is wrong with its form if anything is.
 
+use std::collections::HashSet;
 use std::io::BufRead;
 
 use super::columns::Header;
 use super::error::ImportError;
 use super::sheet::Row;
-use super::{csv, jsonl};
+use super::{csv, jsonl, purlz};
 
 /// How a file of names is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Format {
     Csv,
     /// An object on each line.
     Jsonl,
+    /// Batch XML of PURLz.
+    PurlzXml,
 }
 
 impl Format {
@@ -22,6 +25,7 @@ impl Format {
         match self {
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
+            Self::PurlzXml => "purlz-xml",
         }
     }
 }
@@ -36,18 +40,21 @@ pub struct Placed {
 }
 
 /// Reads one file.
-#[derive(Debug)]
-pub enum Rows<R> {
+pub enum Rows<'a, R> {
     /// CSV behind its header.
     Csv(csv::Reader<R>, Header),
     /// JSON Lines.
     Jsonl(jsonl::Reader<R>),
+    /// XML.
+    PurlzXml(Box<purlz::Reader<'a, R>>),
 }
 
-impl<R: BufRead> Rows<R> {
-    /// Begins to read; a header that cannot be used ends it.
-    pub fn open(format: Format, input: R) -> Result<Self, ImportError> {
+impl<'a, R: BufRead> Rows<'a, R> {
+    /// Begins to read; a header that cannot be used ends it. `tree` are the paths of the domains that there are, for a format that
+    /// does not say which part of a path is the domain.
+    pub fn open(format: Format, input: R, tree: &'a HashSet<String>) -> Result<Self, ImportError> {
         Ok(match format {
+            Format::PurlzXml => Self::PurlzXml(Box::new(purlz::Reader::new(input, tree)?)),
             Format::Jsonl => Self::Jsonl(jsonl::Reader::new(input)),
             Format::Csv => {
                 let mut reader = csv::Reader::new(input);
@@ -76,6 +83,7 @@ impl<R: BufRead> Rows<R> {
                 Ok(Some(Placed { line, row: header.row(record) }))
             }
             Self::Jsonl(reader) => Ok(reader.next_row()?),
+            Self::PurlzXml(reader) => reader.next_row(),
         }
     }
 }

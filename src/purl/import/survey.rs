@@ -1,7 +1,7 @@
 //! The first reading of a file: the domains it names, how long it is and what it is known by. Rows are
 //! not judged here; only a file that cannot be read to its end is refused.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -55,9 +55,9 @@ impl Read for Hashing {
 }
 
 /// Reads the whole file once.
-pub fn survey(path: &Path, format: Format) -> Result<Survey, ImportError> {
+pub fn survey(path: &Path, format: Format, tree: &HashSet<String>) -> Result<Survey, ImportError> {
     let mut input = Hashing::open(path)?;
-    let mut rows = Rows::open(format, BufReader::with_capacity(1 << 16, &mut input))?;
+    let mut rows = Rows::open(format, BufReader::with_capacity(1 << 16, &mut input), tree)?;
     let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, 0);
     while let Some(placed) = rows.next_row()? {
         (records, last_line) = (records + 1, placed.line);
