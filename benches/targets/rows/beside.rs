@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, ensure};
 use resolute::load::manifest::Manifest;
+use resolute::load::process::find_usage;
 
 use super::Bench;
 use crate::report::{Goal, Target};
@@ -46,7 +47,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Single creations on a schedule while an import fills the same domain.
+    /// Single creations on a schedule while an import fills the same domain, and the import itself.
     pub async fn creates_beside_import(&mut self, server: &Server) -> anyhow::Result<()> {
         let creating =
             Running::start(&self.stand, server, "purls --names 100000 --concurrency 16 --rate 50")?;
@@ -66,11 +67,12 @@ impl Bench {
             .spawn()
             .context("the import")?;
         // Not blocking the runtime: its pool is used meanwhile by nobody, but the child may take minutes.
-        let begun = std::time::Instant::now();
+        let (begun, mut peak_bytes) = (std::time::Instant::now(), 0);
         let status = loop {
             if let Some(status) = import.try_wait()? {
                 break status;
             }
+            peak_bytes = find_usage(import.id()).map_or(peak_bytes, |usage| usage.peak_bytes.max(peak_bytes));
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         };
         let took = begun.elapsed().as_secs_f64();
@@ -82,8 +84,15 @@ impl Bench {
         let names = self.plan.names;
         let target = self.report.target(row);
         target.add(running.number("/latency_ms/p99"), None);
-        target.remark(&format!("{names} names imported in {took:.1} s"));
         target.remark(&running.errors);
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let (rate, megabytes) = (names as f64 / took, peak_bytes as f64 / 1e6);
+        let row = Target::new("names imported from CSV beside creates", "", "/s", Goal::AtLeast(50_000.0));
+        let target = self.report.target(row);
+        target.add(rate, None);
+        target.remark(&format!("{names} names in {took:.1} s"));
+        let row = Target::new("resident memory of that import, the most", "", "MB", Goal::AtMost(300.0));
+        self.report.target(row).add(megabytes, None);
         // The import's own names are in the same tenant, and nobody acknowledged them over HTTP.
         let wrong = ["acknowledged_but_missing", "stored_otherwise"];
         if wrong.iter().any(|member| running.number(&format!("/integrity/{member}")) > 0.0) {
