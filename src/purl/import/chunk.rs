@@ -66,8 +66,8 @@ pub async fn merge(
         Err(lacks) => lacks,
     };
     // Locked is what lacked names before; should that be another tenant's now, once more.
-    let locked = |lack: &Lack| lacked.iter().any(|before| before.tenant_id == lack.tenant_id);
-    if !lacks.iter().all(locked) {
+    let has_lock = |lack: &Lack| lacked.iter().any(|before| before.tenant_id == lack.tenant_id);
+    if !lacks.iter().all(has_lock) {
         tx.rollback().await?;
         return Ok(Merged::Lacking(lacks));
     }

@@ -127,7 +127,7 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<String, String> {
     let found = tag.try_get_attribute(name).map_err(|error| format!("<{element}>: {error}"))?;
     let found = found.ok_or_else(|| format!("<{element}> has no {name}"))?;
     let value = found.normalized_value(XmlVersion::Implicit1_0);
-    value.map(|value| value.into_owned()).map_err(|error| format!("{name} of <{element}>: {error}"))
+    value.map(std::borrow::Cow::into_owned).map_err(|error| format!("{name} of <{element}>: {error}"))
 }
 
 impl Draft {
@@ -198,7 +198,9 @@ mod tests {
 
     use super::*;
 
-    fn read(text: impl AsRef<[u8]>, domains: &[&str]) -> Result<Vec<(u64, Result<Row, String>)>, String> {
+    type Lines = Vec<(u64, Result<Row, String>)>;
+
+    fn read(text: impl AsRef<[u8]>, domains: &[&str]) -> Result<Lines, String> {
         let tree = domains.iter().map(|path| (*path).to_owned()).collect();
         let mut reader = Reader::new(text.as_ref(), &tree).map_err(|error| error.to_string())?;
         let mut rows = Vec::new();

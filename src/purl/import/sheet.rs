@@ -113,7 +113,7 @@ pub fn check(row: &Row, places: &Places, own: &OwnAddress) -> Result<Checked, St
         return Err(format!("requests for it reach the domain `{deeper}`; give the name there"));
     }
     let name_key = name.key(case_insensitive);
-    Ok(Checked { name_key, domain, name, target, status, kind, valid_until, variants, reason, successor })
+    Ok(Checked { domain, name, name_key, target, status, kind, valid_until, variants, reason, successor })
 }
 
 fn needs_no_target(status: u16) -> bool {

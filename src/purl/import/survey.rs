@@ -55,7 +55,7 @@ impl Read for Hashing {
 }
 
 /// Reads the whole file once.
-pub fn survey(path: &Path, format: Format, tree: &HashSet<String>) -> Result<Survey, ImportError> {
+pub(super) fn survey(path: &Path, format: Format, tree: &HashSet<String>) -> Result<Survey, ImportError> {
     let mut input = Hashing::open(path)?;
     let mut rows = Rows::open(format, BufReader::with_capacity(1 << 16, &mut input), tree)?;
     let (mut domains, mut records, mut last_line) = (BTreeSet::new(), 0, 0);

@@ -89,7 +89,7 @@ impl<R: BufRead> BufRead for Text<R> {
 
     fn consume(&mut self, amount: usize) {
         self.since_mark += amount;
-        let newlines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
         if self.is_latin {
             let end = self.converted.len().min(self.taken + amount);
             self.line += newlines(&self.converted[self.taken..end]);
