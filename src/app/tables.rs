@@ -22,6 +22,7 @@ pub fn routes() -> Vec<Route> {
         tenancy::ROUTES,
         purl::ROUTES,
         purl::RULE_ROUTES,
+        purl::HANDOVER_ROUTES,
         voting::ROUTES,
         secret::ROUTES,
         stats::ROUTES,

@@ -26,6 +26,8 @@ pub enum Access {
     Operate,
     /// admin and editor for their own, operator for the top level.
     EditOrOperate,
+    /// admin for its own, operator for all.
+    AdministerOrOperate,
     /// The ballot token of a participant.
     BallotToken,
     /// admin, editor, reader, or a ballot token.
@@ -46,6 +48,7 @@ impl Access {
             Self::Administer => &[Admin],
             Self::Operate => &[Operator],
             Self::EditOrOperate => &[Admin, Editor, Operator],
+            Self::AdministerOrOperate => &[Admin, Operator],
         }
     }
 

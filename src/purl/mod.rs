@@ -30,7 +30,7 @@ pub mod target;
 pub mod variant;
 pub mod write;
 
-pub use api::{Purls, RESOLUTION, ROUTES, RULE_ROUTES, resolution, router};
+pub use api::{HANDOVER_ROUTES, Purls, RESOLUTION, ROUTES, RULE_ROUTES, resolution, router};
 pub use segment::SegmentFault;
 
 use crate::db::keyset::ListingEntry;

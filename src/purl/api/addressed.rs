@@ -40,8 +40,13 @@ fn check_rights(caller: &Caller, domain: &Domain, directory: &[Domain]) -> Resul
 
 /// The caller's domain at the path behind `prefix`.
 pub async fn domain(state: &Purls, caller: &Caller, uri: &Uri, prefix: &str) -> Result<Domain, Problem> {
-    let path = DomainPath::parse(&decoded(uri, prefix)?).map_err(|_| Problem::not_found())?;
+    let path = path_of_domain(uri, prefix)?;
     domain_at(state, caller, &path).await
+}
+
+/// The path behind `prefix`, of anybody's domain or of none.
+pub fn path_of_domain(uri: &Uri, prefix: &str) -> Result<DomainPath, Problem> {
+    DomainPath::parse(&decoded(uri, prefix)?).map_err(|_| Problem::not_found())
 }
 
 /// The caller's domain at `path`.

@@ -11,6 +11,8 @@ mod domain_read;
 mod domain_update;
 mod explain;
 mod gone;
+mod handover;
+mod handover_routes;
 mod history;
 mod info;
 mod info_forms;
@@ -48,6 +50,7 @@ use crate::purl::resolve::Resolver;
 use crate::purl::target::OwnAddress;
 use crate::purl::write::Writer;
 
+pub use handover_routes::HANDOVER_ROUTES;
 pub use routes::{RESOLUTION, ROUTES};
 pub use rule_routes::RULE_ROUTES;
 
@@ -101,6 +104,7 @@ impl Purls {
 pub fn router(state: Purls) -> Router {
     let domain = || get(domain_read::read).put(domain_update::update);
     let rules = || get(rules_read::read).put(rules_update::update);
+    let handover = || get(handover::read).post(handover::offer).delete(handover::withdraw);
     let checks = || get(checks::read).put(checks::update);
     Router::new()
         .route("/api/v1/domains", get(domain_list::list).post(domain_create::create))
@@ -112,6 +116,10 @@ pub fn router(state: Purls) -> Router {
         .route("/api/v1/domain-rule-revisions/{*path}", get(rules_history::list))
         .route("/api/v1/domain-rule-rollbacks/", post(rules_update::roll_back))
         .route("/api/v1/domain-rule-rollbacks/{*path}", post(rules_update::roll_back))
+        .route("/api/v1/domain-handovers/", handover())
+        .route("/api/v1/domain-handovers/{*path}", handover())
+        .route("/api/v1/domain-acceptances/", post(handover::accept))
+        .route("/api/v1/domain-acceptances/{*path}", post(handover::accept))
         .route("/api/v1/explain", get(explain::explain))
         .route("/api/v1/domain-checks/", checks())
         .route("/api/v1/domain-checks/{*path}", checks())

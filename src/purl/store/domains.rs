@@ -200,7 +200,8 @@ pub async fn list_domains(pool: &PgPool, paths: &[&str]) -> Result<Vec<Domain>, 
     list_among(&mut *pool.acquire().await?, paths).await
 }
 
-async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec<Domain>, db::Error> {
+/// The same, as the transaction sees them.
+pub async fn list_among(connection: &mut PgConnection, paths: &[&str]) -> Result<Vec<Domain>, db::Error> {
     let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
     let rows = sqlx::query_as!(
         DomainRow,
@@ -257,8 +258,8 @@ pub async fn find_tenant_id(executor: impl PgExecutor<'_>, slug: &str) -> Result
     Ok(id.fetch_optional(executor).await?)
 }
 
-/// Replaces the policies of a domain if it still has the `expected` generation (none: whichever it has); the domain
-/// as it is then, or `None`.
+/// Replaces the policies of a domain if it still has its owner and the `expected` generation (none: whichever it
+/// has); the domain as it is then, or `None`.
 pub async fn update_policies(
     connection: &mut PgConnection,
     actor: Actor,
@@ -269,7 +270,11 @@ pub async fn update_policies(
 ) -> Result<Option<Domain>, db::Error> {
     lock_domain(connection, domain).await?;
     let current = list_among(connection, &[domain.path.as_str()]).await?.pop();
-    let Some(before) = current.filter(|domain| expected.is_none_or(|seen| seen == domain.generation)) else {
+    // It may have been handed over since whoever changes it was found to be its owner.
+    let is_same = |now: &Domain| {
+        now.owner_tenant_id == domain.owner_tenant_id && expected.is_none_or(|seen| seen == now.generation)
+    };
+    let Some(before) = current.filter(is_same) else {
         return Ok(None);
     };
     let default_status = i16::try_from(policies.default_status.code()).unwrap_or_default();
@@ -326,7 +331,8 @@ async fn lock_domain(connection: &mut PgConnection, domain: &Domain) -> Result<(
     Ok(())
 }
 
-async fn raise_generation(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
+/// Marks a locked domain as changed. The directory's row is the last lock of the transaction.
+pub async fn raise_generation(connection: &mut PgConnection, domain: &Domain) -> Result<(), db::Error> {
     sqlx::query!(
         "WITH raised AS (UPDATE domain_directory SET version = version + 1 RETURNING version)
          UPDATE domain_state s SET generation = generation + 1, directory_version = raised.version

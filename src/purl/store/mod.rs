@@ -4,6 +4,7 @@
 pub mod check_sets;
 pub mod domain_list;
 pub mod domains;
+pub mod handover;
 pub mod name_list;
 pub mod names;
 pub mod revisions;

@@ -108,7 +108,8 @@ WHERE s.tenant_id = $1 AND s.domain_id = i.domain_id",
     types: &[Type::INT8, Type::INT8_ARRAY, Type::INT8_ARRAY, Type::INT8],
 };
 
-/// The quota in force (0: none), the names there are, and those that a whole import would add. `$3` the configured quota.
+/// The quota in force (0: none), the names there are, and those that a whole import would add; without those of domains
+/// that are at home with another tenant, which count there. `$3` the configured quota.
 pub const WHOLE: Statement = Statement {
     name: "import_whole",
     sql: "/* import_whole */
@@ -117,6 +118,7 @@ SELECT q.most,
        CASE WHEN q.most > 0 THEN (
            SELECT count(*) FROM import_rows r LEFT JOIN domains d ON d.path = r.domain_path
            WHERE r.tenant_id = $1 AND r.import_id = $2 AND r.refusal IS NULL AND r.duplicate_of IS NULL
+             AND coalesce(d.home_tenant_id, $1) = $1
              AND NOT EXISTS (SELECT FROM purls p WHERE p.tenant_id = d.home_tenant_id AND p.domain_id = d.domain_id
                                                    AND p.name_key = r.name_key)) END AS wanted
 FROM (SELECT coalesce((SELECT names FROM tenant_quotas WHERE tenant_id = $1), $3) AS most) q",

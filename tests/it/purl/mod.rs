@@ -3,6 +3,7 @@
 mod changes;
 mod concurrency;
 mod domains;
+mod handover;
 mod htaccess;
 mod import;
 mod info;
