@@ -6,7 +6,6 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri};
 use serde_json::json;
-use sqlx::PgConnection;
 use time::format_description::well_known::Rfc3339;
 
 use super::{Purls, addressed};
@@ -15,7 +14,6 @@ use crate::http::auth::{Identity, MayAdminister, Scope};
 use crate::http::body::JsonObject;
 use crate::http::idempotency::Keyed;
 use crate::http::{Problem, fields, problem_codes};
-use crate::purl::domain_path::DomainPath;
 use crate::purl::store::domains;
 use crate::purl::store::handover::{self, Handover, Receiver};
 
@@ -62,14 +60,16 @@ pub async fn offer(
             let held = handover::lock_handover(conn, &path).await?;
             let held = held.filter(|held| owner_id.is_none_or(|owner_id| is_owners(held, owner_id)));
             let held = held.ok_or_else(Problem::not_found)?;
-            let to = receiver(conn, tenant.clone(), &held).await?;
+            let found = domains::find_tenant_id(&mut *conn, &tenant).await?;
+            let to = receiver(found, &tenant, &held)?;
             let now = state.clock.now();
             if owner_id.is_some() {
                 handover::set_offer(conn, author.actor, &held, Some(&to), now).await?;
             } else {
                 handover::hand_over(conn, author.actor, &held, &to, now).await?;
             }
-            after(conn, &path).await
+            let after = handover::find_handover(conn, &path).await?.ok_or_else(Problem::not_found)?;
+            Ok(rendered(&after))
         })
         .await;
     // Whatever came of it: a broken COMMIT may have changed it.
@@ -112,7 +112,8 @@ pub async fn accept(
             let Some(offer) = &held.offer else { return Err(Problem::not_found()) };
             let to = (offer.tenant_id, offer.tenant.clone());
             handover::hand_over(conn, caller.author().actor, &held, &to, state.clock.now()).await?;
-            after(conn, &path).await
+            let after = handover::find_handover(conn, &path).await?.ok_or_else(Problem::not_found)?;
+            Ok(rendered(&after))
         })
         .await;
     state.resolver.directory.written();
@@ -128,19 +129,13 @@ fn is_offered(held: &Handover, tenant_id: i64) -> bool {
 }
 
 /// The tenant that the domain is to go to; 422 if there is none of that slug, or it has the domain already.
-async fn receiver(conn: &mut PgConnection, slug: String, held: &Handover) -> Result<Receiver, Problem> {
+fn receiver(found: Option<i64>, slug: &str, held: &Handover) -> Result<Receiver, Problem> {
     let invalid = |detail: String| Problem::new(&problem_codes::INVALID).fault("/tenant", detail);
-    let found = domains::find_tenant_id(conn, &slug).await?;
     let tenant_id = found.ok_or_else(|| invalid(format!("there is no tenant `{slug}`")))?;
     if is_owners(held, tenant_id) {
         return Err(invalid(format!("the domain is `{slug}`'s already")));
     }
-    Ok((tenant_id, slug))
-}
-
-async fn after(conn: &mut PgConnection, path: &DomainPath) -> Result<Response, Problem> {
-    let held = handover::find_handover(conn, path).await?.ok_or_else(Problem::not_found)?;
-    Ok(rendered(&held))
+    Ok((tenant_id, slug.to_owned()))
 }
 
 fn rendered(held: &Handover) -> Response {
